@@ -1,0 +1,63 @@
+// The raw log: what the agent appends while the program runs, and what
+// libsonde_tools.so decodes afterwards. One file per process: raw/PID.START_NS.slog
+//
+// Crash safety: the file is a sequence of chunks, each written by one write(2):
+//   u32 magic 'SLG1'   u32 payload bytes   u32 CRC-32C of the payload   u32 chunk number
+// A reader stops at the first chunk that is short or fails its check and counts the rest as lost.
+//
+// The payload is a sequence of records: u8 type, varint payload length, payload. A reader skips types
+// that it does not know. Numbers are LEB128 varints (zigzag where signed), text is varint length + bytes.
+// Times are CLOCK_MONOTONIC nanoseconds; in Sample and Wait they are zigzag deltas to the
+// previous one of the same chunk (the first is a delta to the chunk's Base record).
+#pragma once
+
+#include <cstdint>
+
+namespace sonde::log {
+
+constexpr uint32_t kMagic = 0x31474c53;  // "SLG1"
+constexpr uint32_t kFormatVersion = 1;
+
+enum class Record : uint8_t {
+  Header = 1,       // format version, pid, parent pid, start ns, epoch offset ns, rate Hz, engine text,
+                    // python version text, command text, fork flag (1: child of a followed fork)
+  Base = 2,         // time ns, node epoch: first record of every chunk
+  ThreadStart = 3,  // thread number, tid, time, text name
+  ThreadEnd = 4,    // thread number, time, cpu ns, text name (last known)
+  Mapping = 5,      // time, start, end, file offset, text path, text build id (hex)
+  Unmapping = 6,    // time, start, end
+  Node = 7,         // id, parent id, pc, flags: native stack node; parent is the caller; 0 is above the root
+  PythonNode = 8,   // id, parent id, code number, zigzag instruction, entry, self pointer
+  Code = 9,         // code number, text qualified name, text file, first line, text line table (raw bytes)
+  Sample = 10,      // see SampleFields
+  Wait = 11,        // see SampleFields; weight is wall time off the CPU
+  JitCode = 12,     // time, start, size, text name, text source (perfmap, jitdump, region)
+  Loss = 13,        // text cause, text unit, count since the last Loss of that cause, text detail
+  Counter = 14,     // time, text name, value
+  Block = 15,       // start ns, end ns, on (1) or off (0), process CPU ns used in it
+  Statistics = 16,  // text name, value: the agent's own figures (handler ns, background CPU ns, …)
+  Footer = 17,      // end ns, epoch offset ns, user ns, system ns, max rss bytes
+  Module = 18,      // time, pointer of an nn.Module, text path: named by the Python side
+};
+
+// Order of the varints in Sample and Wait.
+enum class SampleField : uint8_t {
+  Thread,        // thread number
+  TimeDelta,     // zigzag
+  NativeStack,   // node id of the leaf, 0: none
+  PythonStack,   // python node id of the leaf, 0: none (for a worker: the owner's Python stack)
+  Owner,         // owner's thread number + 1, 0: none
+  OwnerStack,    // node id of the owner's native stack where it opened the region, 0: none
+  WeightNs,
+  State,         // SampleState
+  Reason,        // WaitReason, 0 for on-CPU samples
+  WalkEnd,       // WalkEnd of unwind.h; owner's WalkEnd << 4
+  Anchor,        // 0 nothing to check, 1 missed, 2 hit
+};
+
+enum class SampleState : uint8_t { Running = 0, Spinning = 1, Imbalance = 2, Waiting = 3 };
+enum class WaitReason : uint8_t {
+  None = 0, Lock = 1, Gil = 2, Io = 3, Sleep = 4, Fault = 5, Preempted = 6, Idle = 7, Other = 8
+};
+
+}  // namespace sonde::log

@@ -1,0 +1,45 @@
+// Python stacks, read from the interpreter's own structures without its help.
+// No Python header is used: layouts are tables by version (layout_*.cpp), and
+// from 3.13 on the interpreter's `_Py_DebugOffsets`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "unwind/unwind.h"
+
+namespace sonde {
+
+struct PythonFrame {
+  uint32_t code;        // number in the code table (see code_table.h); 0 when it could not be read
+  int32_t instruction;  // byte offset of the instruction in the code object, -1 unknown
+  uint64_t self;        // pointer of `self` when the frame is nn.Module's call path, else 0
+  bool entry;           // first Python frame of an interpreter call: one native eval frame each
+};
+
+struct PythonWalk {
+  uint16_t count = 0;
+  bool truncated = false;
+  bool failed = false;  // a structure could not be read or made no sense: frames up to there are kept
+};
+
+// Not async-signal-safe. Finds the interpreter (if any) and its layout. Called at start and
+// again by the background thread until found; cheap when there is nothing to find.
+// Returns false and sets *why (static text) when the version is unknown.
+bool python_attach(const char** why);
+const char* python_version();  // "3.11.7", or "" when there is no interpreter
+
+// Async-signal-safe. The calling thread's interpreter state, null when it has none.
+void* python_thread_state();
+
+// Async-signal-safe. Leaf first. Works on another thread's state while that thread is
+// stopped or waits for us (pool owner), and on a running one with `failed` possible.
+PythonWalk python_walk(void* thread_state, PythonFrame* out, size_t capacity);
+
+// Async-signal-safe. A stack address inside the innermost interpreter frame, or 0.
+Anchor python_anchor(void* thread_state, const StackBounds& stack);
+
+// Async-signal-safe. Is pc inside the interpreter's evaluation function?
+bool python_is_eval(uint64_t pc);
+
+}  // namespace sonde

@@ -1,0 +1,86 @@
+"""Entry point: find the verb, load only its file, run it, print its errors."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Sequence
+
+from sonde.cli.verb import Verb
+from sonde.errors import SondeError
+
+# verb -> (module, class, one line). The one line is here so that --help imports nothing.
+VERBS: dict[str, tuple[str, str, str]] = {
+    "run": ("sonde.cli.run", "Run", "run a program and record it"),
+    "show": ("sonde.cli.show", "Show", "print one view of a recording"),
+    "report": ("sonde.cli.report", "Report", "write a self-contained HTML page"),
+    "query": ("sonde.cli.query", "Query", "ask a recording with SQL"),
+    "export": ("sonde.cli.export", "Export", "write other tools' formats"),
+    "recover": ("sonde.cli.recover", "Recover", "finish a recording whose program was killed"),
+    "pack": ("sonde.cli.pack", "Pack", "put a recording into one file, or unpack it"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("-h", "--help"):
+        print(_overview())
+        return 0
+    if words[0] in ("-V", "--version"):
+        from sonde import __version__
+
+        print(f"sonde {__version__}")
+        return 0
+    try:
+        verb, parser = _load(words[0])
+        return verb.run(parser.parse_args(words[1:]))
+    except SondeError as error:
+        print(f"sonde: {error.message}", file=sys.stderr)
+        if error.hint:
+            print(f"       {error.hint}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("sonde: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) went away: not an error of ours. Keep the
+        # interpreter from complaining again when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _load(name: str) -> tuple[Verb, argparse.ArgumentParser]:
+    from sonde.errors import UsageError
+
+    if name not in VERBS:
+        import difflib
+
+        near = difflib.get_close_matches(name, VERBS, 1)
+        guess = f"did you mean: sonde {near[0]}" if near else "see: sonde --help"
+        raise UsageError(f"there is no verb {name!r}", guess)
+    module, cls, _ = VERBS[name]
+    verb: Verb = getattr(importlib.import_module(module), cls)()
+    parser = argparse.ArgumentParser(
+        prog=f"sonde {name}",
+        description=inspect.getdoc(verb),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verb.arguments(parser)
+    return verb, parser
+
+
+def _overview() -> str:
+    lines = [
+        "usage: sonde VERB [options]",
+        "",
+        "Sonde shows where a deep-learning program spends its time, why, and what to change.",
+        "",
+    ]
+    width = max(map(len, VERBS))
+    lines += [f"  {name:{width}}  {line}" for name, (_, _, line) in VERBS.items()]
+    lines += ["", "Start with:  sonde run script.py", "Each verb:   sonde VERB --help"]
+    return "\n".join(lines)

@@ -1,0 +1,36 @@
+"""Where the two native libraries are, and the one that this process may load.
+
+`libsonde_agent.so` is never loaded here: it goes into the profiled program.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from pathlib import Path
+
+from sonde.errors import EnvironmentLacks
+
+_FOLDER = Path(__file__).parent / "_native"
+
+
+def agent_path() -> Path:
+    """The library to preload into a program."""
+    return _existing("libsonde_agent.so")
+
+
+@functools.cache
+def tools() -> ctypes.CDLL:
+    """The helper library; callers declare the functions they use."""
+    return ctypes.CDLL(str(_existing("libsonde_tools.so")))
+
+
+def _existing(name: str) -> Path:
+    # An editable install keeps the libraries in site-packages, beside an empty package.
+    for folder in (_FOLDER, *(Path(p) / "_native" for p in __import__("sonde").__path__)):
+        if (folder / name).exists():
+            return folder / name
+    raise EnvironmentLacks(
+        f"{name} is missing from {_FOLDER}",
+        "install Sonde with: pip install .   (or, in a clone: make native)",
+    )

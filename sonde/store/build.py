@@ -1,0 +1,69 @@
+"""Make a table that obeys the schema from the columns that a source has.
+
+What a source does not know is filled with the schema's "none": -1, NaN, False
+or null. What it gives in the wrong type or length is a programming error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sonde.columns import Array, Column, Table, Text
+from sonde.store.schema import NUMPY_TYPE, TABLES, ColumnSpec
+
+
+def table(name: str, count: int | None = None, **columns: Column | Sequence[Any]) -> Table:
+    """A full table `name`; `count` is needed only when no column is given."""
+    spec = TABLES[name]
+    unknown = set(columns) - {c.name for c in spec.columns}
+    if unknown:
+        raise KeyError(f"table {name} has no column {sorted(unknown)}")
+    if count is None:
+        count = len(next(iter(columns.values()))) if columns else 0
+    full: dict[str, Column] = {}
+    for column in spec.columns:
+        given = columns.get(column.name)
+        full[column.name] = _none(column, count) if given is None else _typed(column, given)
+        if len(full[column.name]) != count:
+            raise ValueError(f"{name}.{column.name} has {len(full[column.name])} rows, not {count}")
+    return Table(name, full)
+
+
+def empty(name: str) -> Table:
+    """Table `name` with no rows."""
+    return table(name, count=0)
+
+
+def concat(name: str, parts: Sequence[Table]) -> Table:
+    """Tables of one schema, one after the other."""
+    if not parts:
+        return empty(name)
+    joined: dict[str, Column] = {}
+    for column in TABLES[name].columns:
+        if column.type == "text":
+            joined[column.name] = Text.concat([p.text(column.name) for p in parts])
+        else:
+            joined[column.name] = np.concatenate([p.array(column.name) for p in parts])
+    return Table(name, joined)
+
+
+def _none(column: ColumnSpec, count: int) -> Column:
+    if column.type == "text":
+        return Text.full(count, None)
+    if column.type == "f64":
+        return np.full(count, np.nan)
+    if column.type == "bool":
+        return np.zeros(count, np.bool_)
+    return np.full(count, -1, NUMPY_TYPE[column.type])
+
+
+def _typed(column: ColumnSpec, given: Column | Sequence[Any]) -> Column:
+    if column.type == "text":
+        return given if isinstance(given, Text) else Text.of(list(given))
+    if isinstance(given, Text):
+        raise TypeError(f"{column.name} is {column.type}, not text")
+    array: Array = np.asarray(given)
+    return array.astype(NUMPY_TYPE[column.type], copy=False)

@@ -1,0 +1,68 @@
+"""How a table of the recording is described: columns with type, unit and comment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+# Type names used in the schema, with the numpy type in memory and the SQL type on disk.
+NUMPY_TYPE: dict[str, npt.DTypeLike] = {
+    "i64": np.int64,
+    "i32": np.int32,
+    "f64": np.float64,
+    "bool": np.bool_,
+}
+SQL_TYPE = {
+    "i64": "BIGINT",
+    "i32": "INTEGER",
+    "f64": "DOUBLE",
+    "bool": "BOOLEAN",
+    "text": "VARCHAR",
+}
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """One column. Integers use -1 for "none", floats use NaN, text uses null."""
+
+    name: str
+    type: str
+    comment: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """One table: what a row is, and its columns in order."""
+
+    name: str
+    row_is: str
+    columns: tuple[ColumnSpec, ...]
+
+    def column(self, name: str) -> ColumnSpec:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(f"table {self.name} has no column {name}")
+
+
+def i64(name: str, comment: str, unit: str = "") -> ColumnSpec:
+    return ColumnSpec(name, "i64", comment, unit)
+
+
+def i32(name: str, comment: str, unit: str = "") -> ColumnSpec:
+    return ColumnSpec(name, "i32", comment, unit)
+
+
+def f64(name: str, comment: str, unit: str = "") -> ColumnSpec:
+    return ColumnSpec(name, "f64", comment, unit)
+
+
+def flag(name: str, comment: str) -> ColumnSpec:
+    return ColumnSpec(name, "bool", comment)
+
+
+def text(name: str, comment: str) -> ColumnSpec:
+    return ColumnSpec(name, "text", comment)
