@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 
 from sonde.columns import Array, Column, Table, Text
-from sonde.store.schema import NUMPY_TYPE, TABLES, ColumnSpec
+from sonde.store.schema import NONE_VALUE, NUMPY_TYPE, TABLES, ColumnSpec
 
 
-def table(name: str, count: int | None = None, **columns: Column | Sequence[Any]) -> Table:
-    """A full table `name`; `count` is needed only when no column is given."""
+def table(name: str, /, row_count: int | None = None, **columns: Column | Sequence[Any]) -> Table:
+    """A full table `name`; `row_count` is needed only when no column is given."""
     spec = TABLES[name]
     unknown = set(columns) - {c.name for c in spec.columns}
     if unknown:
         raise KeyError(f"table {name} has no column {sorted(unknown)}")
+    count = row_count
     if count is None:
         count = len(next(iter(columns.values()))) if columns else 0
     full: dict[str, Column] = {}
@@ -34,7 +35,7 @@ def table(name: str, count: int | None = None, **columns: Column | Sequence[Any]
 
 def empty(name: str) -> Table:
     """Table `name` with no rows."""
-    return table(name, count=0)
+    return table(name, row_count=0)
 
 
 def concat(name: str, parts: Sequence[Table]) -> Table:
@@ -53,11 +54,7 @@ def concat(name: str, parts: Sequence[Table]) -> Table:
 def _none(column: ColumnSpec, count: int) -> Column:
     if column.type == "text":
         return Text.full(count, None)
-    if column.type == "f64":
-        return np.full(count, np.nan)
-    if column.type == "bool":
-        return np.zeros(count, np.bool_)
-    return np.full(count, -1, NUMPY_TYPE[column.type])
+    return np.full(count, NONE_VALUE[column.type], NUMPY_TYPE[column.type])
 
 
 def _typed(column: ColumnSpec, given: Column | Sequence[Any]) -> Column:

@@ -12,7 +12,7 @@ from sonde.store.schema.ops import OPS
 from sonde.store.schema.primitives import PRIMITIVES
 from sonde.store.schema.processes import PROCESSES, THREADS
 from sonde.store.schema.samples import FRAMES, SAMPLES, STACKS
-from sonde.store.schema.spec import NUMPY_TYPE, SQL_TYPE, ColumnSpec, TableSpec
+from sonde.store.schema.spec import NONE_VALUE, NUMPY_TYPE, SQL_TYPE, ColumnSpec, TableSpec
 
 VERSION = 1
 
@@ -35,4 +35,4 @@ TABLES: dict[str, TableSpec] = {
     )
 }
 
-__all__ = ["NUMPY_TYPE", "SQL_TYPE", "TABLES", "VERSION", "ColumnSpec", "TableSpec"]
+__all__ = ["NONE_VALUE", "NUMPY_TYPE", "SQL_TYPE", "TABLES", "VERSION", "ColumnSpec", "TableSpec"]

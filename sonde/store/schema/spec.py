@@ -14,6 +14,8 @@ NUMPY_TYPE: dict[str, npt.DTypeLike] = {
     "f64": np.float64,
     "bool": np.bool_,
 }
+# What stands for "none" in memory; text is held as codes, whose none is -1.
+NONE_VALUE = {"i64": -1, "i32": -1, "f64": np.nan, "bool": False, "text": -1}
 SQL_TYPE = {
     "i64": "BIGINT",
     "i32": "INTEGER",
