@@ -19,10 +19,11 @@ constexpr uint32_t kMagic = 0x31474c53;  // "SLG1"
 constexpr uint32_t kFormatVersion = 1;
 
 enum class Record : uint8_t {
-  Header = 1,       // format version, pid, parent pid, start ns, epoch offset ns, rate Hz, engine text,
-                    // python version text, command text, fork flag (1: child of a followed fork)
+  Header = 1,       // format version, pid, parent pid, start ns, zigzag epoch offset ns, rate Hz,
+                    // text engine, text python version, text command, origin (ProcessOrigin);
+                    // written again when the python version becomes known: the last one counts
   Base = 2,         // time ns, node epoch: first record of every chunk
-  ThreadStart = 3,  // thread number, tid, time, text name
+  ThreadStart = 3,  // thread number, tid, time, text name, kind (ThreadKind), start routine address
   ThreadEnd = 4,    // thread number, time, cpu ns, text name (last known)
   Mapping = 5,      // time, start, end, file offset, text path, text build id (hex)
   Unmapping = 6,    // time, start, end
@@ -36,7 +37,7 @@ enum class Record : uint8_t {
   Counter = 14,     // time, text name, value
   Block = 15,       // start ns, end ns, on (1) or off (0), process CPU ns used in it
   Statistics = 16,  // text name, value: the agent's own figures (handler ns, background CPU ns, …)
-  Footer = 17,      // end ns, epoch offset ns, user ns, system ns, max rss bytes
+  Footer = 17,      // end ns, zigzag epoch offset ns, user ns, system ns, max rss bytes, reason (EndReason)
   Module = 18,      // time, pointer of an nn.Module, text path: named by the Python side
 };
 
@@ -51,9 +52,17 @@ enum class SampleField : uint8_t {
   WeightNs,
   State,         // SampleState
   Reason,        // WaitReason, 0 for on-CPU samples
-  WalkEnd,       // WalkEnd of unwind.h; owner's WalkEnd << 4
+  WalkEnd,       // WalkEnd of unwind.h, or kWalkResidual; owner's WalkEnd << 4
   Anchor,        // 0 nothing to check, 1 missed, 2 hit
 };
+
+// A sample without a stack: CPU time that the thread used after its last tick (or, when it was too
+// short-lived for one, all of it), known from its clock. Keeps the sum of weights equal to the CPU time.
+constexpr uint8_t kWalkResidual = 15;
+
+enum class ProcessOrigin : uint8_t { Started = 0, Forked = 1, Executed = 2 };
+enum class EndReason : uint8_t { Exit = 0, Exec = 1 };
+enum class ThreadKind : uint8_t { Ordinary = 0, Main = 1, Agent = 2, Unknown = 3 };
 
 enum class SampleState : uint8_t { Running = 0, Spinning = 1, Imbalance = 2, Waiting = 3 };
 enum class WaitReason : uint8_t {

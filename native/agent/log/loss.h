@@ -1,0 +1,51 @@
+// Everything that is not recorded has a counter here; the background thread writes
+// changed ones as Loss records. Counting is async-signal-safe, adding a new cause is one line.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace sonde {
+
+enum class Loss : uint8_t {
+  RingFull,             // samples: the background thread did not keep up
+  ReentrantSample,      // samples: a tick arrived inside the handler
+  ThreadsOverLimit,     // threads: more threads at once than the table holds
+  ThreadsNotArmed,      // threads: no engine could be armed
+  ThreadsUnknown,       // threads: not started through pthread_create, not sampled
+  PerfScarce,           // threads: timer used because descriptors are scarce
+  FaultGuardLost,       // events: the program replaced SIGSEGV or SIGBUS behind our back
+  SignalLost,           // events: the program replaced SIGPROF behind our back
+  LogWriteFailed,       // events
+  NodeEpochs,           // events: stack tables were reset to stay within memory
+  NoMemory,             // events
+  PythonUnknown,        // events: interpreter of an unknown version, no Python frames
+  PythonWalkFailed,     // samples
+  PythonTruncated,      // samples
+  ChildNotFollowed,     // processes
+  CodeTableFull,        // events: Python code objects without a name
+  JitNamesLost,         // events
+  PoolRegionsNested,    // events
+  WaitChanged,          // events: a blocked thread moved while its stack was read
+  SwitchRecordsLost,    // events: the kernel dropped context switch records
+  kCount
+};
+
+struct LossName {
+  const char* cause;
+  const char* unit;
+  const char* detail;
+};
+extern const LossName kLossNames[static_cast<size_t>(Loss::kCount)];
+
+namespace detail {
+extern std::atomic<uint64_t> loss_counts[static_cast<size_t>(Loss::kCount)];
+}
+
+// Async-signal-safe.
+inline void count_loss(Loss cause, uint64_t count = 1) {
+  detail::loss_counts[static_cast<size_t>(cause)].fetch_add(count, std::memory_order_relaxed);
+}
+
+}  // namespace sonde

@@ -1,0 +1,38 @@
+// Whose work a pool worker does. The interposed GOMP_parallel / __kmpc_fork_call
+// leave on the owner's stack what a worker needs to walk on into the owner.
+#pragma once
+
+#include <cstdint>
+
+#include "common/registers.h"
+#include "log/format.h"
+#include "threads/current.h"
+#include "unwind/unwind.h"
+
+namespace sonde {
+
+// Valid as long as the worker is inside the region: the owner waits for it, its outer frames are frozen.
+struct PoolOwner {
+  Registers registers;                // of the owner where it called into the region (pc is a return address)
+  StackBounds stack;
+  Anchor anchor;                      // python_anchor of the owner at that point
+  void* python_state = nullptr;       // python_thread_state() of the owner
+  uint32_t thread = kNoThread;        // owner's thread number
+};
+
+struct PoolPosition {
+  const PoolOwner* owner = nullptr;   // null: not inside a region, or the owner itself
+  Anchor worker_anchor;               // a local of the trampoline on the worker's own stack
+  log::SampleState state = log::SampleState::Running;  // Spinning or Imbalance when busy waiting
+};
+
+// Async-signal-safe. Where the calling thread is with respect to pools, when interrupted at `pc`.
+PoolPosition pool_position(uint64_t pc);
+
+// Not async-signal-safe. Called by the background thread: finds the runtimes' address ranges.
+void pools_refresh();
+
+// Not async-signal-safe. In the child of a fork.
+void pools_after_fork();
+
+}  // namespace sonde

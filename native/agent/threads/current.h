@@ -1,0 +1,15 @@
+// What other rooms of the agent may ask about the calling thread. All async-signal-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "common/registers.h"
+
+namespace sonde {
+
+constexpr uint32_t kNoThread = 0xffffffffu;
+
+uint32_t current_thread_number();      // kNoThread when the thread is not registered
+StackBounds current_stack_bounds();    // {0, 0} when not registered
+
+}  // namespace sonde
