@@ -1,15 +1,58 @@
 # make demo   from nothing to a report of examples/vae.py
 # make test   from nothing to all tests passed
-# Everything lives in .venv and build/; both commands may be repeated at any time.
+# Everything they make lives in .venv, .make, build and demo; both may be repeated at any time.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV ?= .venv
+TORCH ?= torch==2.13.0
 PY := $(VENV)/bin/python
+SONDE := $(VENV)/bin/sonde
+NATIVE_SOURCES := $(shell find native CMakeLists.txt -type f \( -name '*.cpp' -o -name '*.h' -o -name '*.S' -o -name 'CMakeLists.txt' \))
 
-.PHONY: native
-native:  ## build the two libraries into sonde/_native (development; users: pip install .)
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench fuzz soak web native clean
+
+help:
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: .make/demo-environment .make/native  ## profile examples/vae.py and write its report
+	@mkdir -p demo
+	$(SONDE) run --force -o demo/vae.sonde examples/vae.py
+	@$(SONDE) report demo/vae.sonde --force -o demo/vae.html
+
+test: .make/test-environment .make/native lint  ## every check and every test
+	$(PY) -m pytest tests/unit tests/golden -n 2 -q
+	$(PY) -m pytest tests --ignore tests/unit --ignore tests/golden -q
+
+lint: .make/test-environment  ## ruff, mypy --strict, import boundaries
+	$(VENV)/bin/ruff check -q .
+	$(VENV)/bin/ruff format -q --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-cache | tail -n 4
+
+native: .make/native  ## the two C++ libraries, into sonde/_native
+
+clean:  ## remove everything that make made
+	rm -rf .venv .make build demo sonde/_native
+
+.make/native: $(NATIVE_SOURCES)
+	@mkdir -p .make
+	@scripts/packages.sh g++ cmake
+	@echo "[set-up] C++ libraries" >&2
 	cmake -S . -B build/native -DCMAKE_BUILD_TYPE=Release >/dev/null
-	cmake --build build/native --parallel 2
-	cmake --install build/native --prefix . --component Unspecified >/dev/null
+	cmake --build build/native --parallel 2 | grep -v -E '^\[|Consolidate|^gmake' || true
+	cmake --install build/native --prefix . >/dev/null
+	@touch $@
+
+.make/demo-environment: pyproject.toml scripts/environment.sh
+	@mkdir -p .make
+	@scripts/environment.sh $(VENV) $(PYTHON) demo '$(TORCH)'
+	@touch $@
+
+.make/test-environment: pyproject.toml scripts/environment.sh scripts/packages.sh
+	@mkdir -p .make
+	@scripts/packages.sh g++ cmake -- gdb chromium perf
+	@scripts/environment.sh $(VENV) $(PYTHON) test '$(TORCH)'
+	@touch $@ .make/demo-environment

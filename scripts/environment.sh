@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Makes the virtual environment of this clone: environment.sh VENV PYTHON KIND TORCH
+# KIND demo: what the demo needs. KIND test: that, and the tools of `make test` and `make lint`.
+# The clone itself is put on the environment's path, so that there is one copy of Sonde.
+set -euo pipefail
+venv=$1 python=$2 kind=$3 torch=$4
+
+say() { printf '\033[2m[set-up]\033[0m %s\n' "$*" >&2; }
+
+if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+  echo "Sonde needs Python 3.10 or newer; '$python' is $("$python" --version 2>&1 || echo missing)." >&2
+  echo "Install one, then: make PYTHON=python3.11 $kind" >&2
+  exit 4
+fi
+if [ ! -x "$venv/bin/python" ]; then
+  say "virtual environment $venv ($("$python" --version))"
+  "$python" -m venv "$venv" || { echo "No venv module: apt-get install python3-venv" >&2; exit 4; }
+fi
+pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check)
+say "numpy, duckdb, rich, $torch (a minute or two the first time)"
+"${pip[@]}" "numpy>=1.23" "duckdb>=1.1" "rich>=13" "$torch"
+if [ "$kind" = test ]; then
+  say "tools of the tests: pytest, hypothesis, mypy, ruff, import-linter"
+  "${pip[@]}" "scikit-build-core>=0.10" "pytest>=8" pytest-xdist pytest-timeout hypothesis \
+    "mypy>=1.10" "ruff>=0.8" "import-linter>=2"
+fi
+site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+pwd > "$site/sonde-clone.pth"
+cat > "$venv/bin/sonde" <<SCRIPT
+#!$PWD/$venv/bin/python
+import sys
+from sonde.cli.main import main
+sys.exit(main())
+SCRIPT
+chmod +x "$venv/bin/sonde"

@@ -1,0 +1,62 @@
+"""How verbs name, open and create recordings."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sonde.errors import UsageError
+
+if TYPE_CHECKING:
+    from sonde.store.recording import Recording
+
+
+def add_recording(parser: argparse.ArgumentParser) -> None:
+    """The recording argument that every reading verb has."""
+    parser.add_argument(
+        "recording",
+        type=Path,
+        metavar="REC",
+        help="a recording (NAME.sonde, packed or not), or a trace that Sonde can import: "
+        "Kineto trace.json[.gz], oneDNN log, perf script text, …",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON with stable keys for programs")
+
+
+def open_input(path: Path) -> Recording:
+    """Open a recording, or import what another tool wrote."""
+    from sonde.importers import open_any
+
+    return open_any(path)
+
+
+def fresh_path(wanted: Path | None, default: Path, force: bool) -> Path:
+    """Where to write. Nothing is overwritten unless forced; a default name gets a number instead."""
+    if wanted is None:
+        path, number = default, 1
+        suffix = "".join(default.suffixes[-2:]) if default.name.endswith(".sonde.zip") else default.suffix
+        stem = default.name[: -len(suffix)] if suffix else default.name
+        while path.exists():
+            number += 1
+            path = default.with_name(f"{stem}-{number}{suffix}")
+        return path
+    if wanted.exists():
+        if not force:
+            raise UsageError(f"{wanted} exists already", "name another with -o, or add --force")
+        _remove(wanted)
+    return wanted
+
+
+def _remove(path: Path) -> None:
+    """Make room for an output, but never delete a folder that is not ours."""
+    if path.is_file():
+        path.unlink()
+        return
+    if any(path.iterdir()) and not (path / "meta.json").exists() and not (path / "raw").is_dir():
+        raise UsageError(f"{path} is a folder but not a recording; it is left as it is", "choose another -o")
+    shutil.rmtree(path)

@@ -1,0 +1,62 @@
+"""What a recording is asked to do, with every default in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sonde.errors import UsageError
+
+RATE_HZ = 100.0  # samples per CPU second and thread; about 0.5 % of CPU time
+MAX_RATE_HZ = 10_000.0
+BUDGET_PERCENT = 2.0  # share of the run time that deep windows may cost
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Options of `sonde run`, checked."""
+
+    rate_hz: float = RATE_HZ
+    window: str = "auto"  # auto, all, none or steps=A:B
+    budget_percent: float = BUDGET_PERCENT
+    primitives: bool = False
+    env_file: Path | None = None
+    keep_raw: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate_hz <= MAX_RATE_HZ:
+            raise UsageError(f"--rate {self.rate_hz:g} is out of range", f"choose 1 to {MAX_RATE_HZ:g} Hz")
+        if not 0 <= self.budget_percent <= 100:
+            raise UsageError(f"--budget {self.budget_percent:g} is out of range", "choose 0 to 100 percent")
+        if self.window not in ("auto", "all", "none"):
+            window_steps(self.window)
+
+
+def window_steps(window: str) -> tuple[int, int]:
+    """`steps=A:B` → (A, B), B not included."""
+    first, found, last = window.removeprefix("steps=").partition(":")
+    if not window.startswith("steps=") or not found or not (first + last).isdigit() or not first or not last:
+        raise UsageError(f"--window {window!r} is not understood", "use auto, all, none or steps=10:13")
+    if int(first) >= int(last):
+        raise UsageError(f"--window {window} holds no step", "the second number is the first step left out")
+    return int(first), int(last)
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """KEY=VALUE lines; `export` in front, quotes around values and # comments are understood."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    variables: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        text = line.strip().removeprefix("export ").strip()
+        if not text or text.startswith("#"):
+            continue
+        key, found, value = text.partition("=")
+        if not found or not key.isidentifier():
+            raise UsageError(f"{path}:{number}: {line!r} is not KEY=VALUE")
+        if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
+            value = value[1:-1]
+        variables[key] = value
+    return variables

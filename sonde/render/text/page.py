@@ -1,0 +1,108 @@
+"""The sheet that text views write on: tables, headings and bars for people.
+
+Colour and width follow the terminal; into a pipe or file goes plain text of any
+width, so that nothing is cut where a program reads it. NO_COLOR is honoured.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+BLOCKS = " ▏▎▍▌▋▊▉█"
+SPARKS = "▁▂▃▄▅▆▇█"
+UNBOUNDED_COLUMNS = 100_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a printed table. `right` aligns numbers; `fold` may be cut to fit a terminal."""
+
+    title: str
+    right: bool = False
+    fold: bool = False
+
+
+class Page:
+    """Where a view prints. One per command."""
+
+    def __init__(self, stream: TextIO | None = None, width: int | None = None) -> None:
+        self.stream = stream or sys.stdout
+        self.interactive = self.stream.isatty()
+        if width is None:
+            width = shutil.get_terminal_size().columns if self.interactive else UNBOUNDED_COLUMNS
+        self.width = width
+        self.console = Console(
+            file=self.stream,
+            width=width,
+            highlight=False,
+            emoji=False,
+            soft_wrap=not self.interactive,
+            no_color=None if "NO_COLOR" not in os.environ else True,
+        )
+
+    def line(self, text: str = "", style: str | None = None) -> None:
+        """One line of plain text; markup characters in it are harmless."""
+        self.console.print(escape(_printable(text)), style=style)
+
+    def heading(self, text: str) -> None:
+        self.line(text, style="bold")
+
+    def next(self, *commands: str) -> None:
+        """The commands to type next, as memorable as possible."""
+        if self.interactive:
+            self.line()
+            for command in commands:
+                self.line(f"  {command}", style="cyan")
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
+        """An aligned table. Cells are text already formatted, or numbers shown as they are."""
+        table = Table(box=SIMPLE_HEAD if self.interactive else None, pad_edge=False, padding=(0, 2, 0, 0))
+        for column in columns:
+            table.add_column(
+                escape(column.title),
+                justify="right" if column.right else "left",
+                no_wrap=True,
+                overflow="ellipsis",
+                min_width=None if column.fold else len(column.title),
+                ratio=None,
+            )
+        for row in rows:
+            table.add_row(*(escape(_printable("" if cell is None else str(cell))) for cell in row))
+        self.console.print(table, soft_wrap=False)
+
+
+def bar(share: float, width: int = 20) -> str:
+    """A horizontal bar for a share of 0..1, in eighths of a cell."""
+    eighths = round(max(0.0, min(1.0, share)) * width * 8)
+    full, rest = divmod(eighths, 8)
+    return (BLOCKS[8] * full + (BLOCKS[rest] if rest else "")).ljust(width)
+
+
+def sparkline(values: Sequence[float], width: int = 60) -> str:
+    """A small chart of a series; longer series show the largest value of each stretch."""
+    if not values:
+        return ""
+    count = min(width, len(values))
+    edges = [round(i * len(values) / count) for i in range(count + 1)]
+    peaks = [max(values[a:b]) for a, b in itertools.pairwise(edges)]
+    low, high = min(0.0, *peaks), max(peaks)
+    span = (high - low) or 1.0
+    return "".join(SPARKS[min(7, int((p - low) / span * 8))] for p in peaks)
+
+
+def _printable(text: str) -> str:
+    """Control characters in names must not steer the user's terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == " " else "�" for c in text)
