@@ -42,7 +42,7 @@ clean:  ## remove everything that make made
 	@scripts/packages.sh g++ cmake
 	@echo "[set-up] C++ libraries" >&2
 	cmake -S . -B build/native -DCMAKE_BUILD_TYPE=Release >/dev/null
-	cmake --build build/native --parallel 2 | grep -v -E '^\[|Consolidate|^gmake' || true
+	cmake --build build/native --parallel 2 > build/native.log 2>&1 || { cat build/native.log; exit 1; }
 	cmake --install build/native --prefix . >/dev/null
 	@touch $@
 

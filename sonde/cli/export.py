@@ -25,22 +25,19 @@ class Export:
         parser.add_argument("--force", action="store_true", help="overwrite FILE")
 
     def run(self, options: argparse.Namespace) -> int:
-        import importlib
-
         chosen = FORMATS[options.format]
         recording = open_input(options.recording)
-        writer = importlib.import_module(chosen.module)
-        if options.output is None and chosen.needs_file:
-            default = Path(options.recording.name.removesuffix(".sonde") + chosen.suffix)
-            options.output = fresh_path(None, default, options.force)
-        if options.output is None:
+        write = chosen.writer()
+        if options.output is None and (not chosen.binary or not sys.stdout.isatty()):
             sys.stdout.flush()
-            writer.write(recording, sys.stdout.buffer)
+            write(recording, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
             return 0
-        target = fresh_path(options.output, options.output, options.force)
+        default = Path(options.recording.name.removesuffix(".sonde") + chosen.suffix)
+        target = fresh_path(options.output, default, options.force)
         partial = target.with_name(target.name + ".partial")
         with partial.open("wb") as stream:
-            writer.write(recording, stream)
+            write(recording, stream)
         partial.replace(target)
         print(target)
         return 0

@@ -1,0 +1,171 @@
+"""Chrome trace JSON: calls, kernels, marks, memory and samples as trace events.
+
+Opens in Perfetto, chrome://tracing and every viewer of torch traces. Times are
+microseconds with nanosecond digits, relative to the start (`baseTimeNanoseconds`
+restores the epoch), written as text so that no digit is lost to a float.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from sonde import __version__
+from sonde.columns import Table
+from sonde.export.profile import profile_of
+from sonde.store.recording import Recording
+
+OP_CATEGORY = {"op": "cpu_op", "annotation": "user_annotation", "python": "python_function"}
+KERNEL_CATEGORY = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_memset", "sync": "cuda_sync"}
+
+
+def write(recording: Recording, stream: BinaryIO) -> None:
+    base = recording.meta.clock.epoch_offset_start_ns
+    head = {
+        "schemaVersion": 1,
+        "displayTimeUnit": "ms",
+        "baseTimeNanoseconds": base,
+        "traceName": recording.meta.program,
+        "exporter": f"sonde {__version__}",
+    }
+    stream.write(json.dumps(head)[:-1].encode() + b', "traceEvents": [\n')
+    separator = b""
+    for event in _events(recording):
+        stream.write(separator + event.encode("utf-8", "replace"))
+        separator = b",\n"
+    stream.write(b"\n]")
+    _samples(recording, stream)
+    stream.write(b"}\n")
+
+
+def _us(ns: int) -> str:
+    """Nanoseconds as microseconds, exactly."""
+    sign = "-" if ns < 0 else ""
+    whole, rest = divmod(abs(ns), 1000)
+    return f"{sign}{whole}.{rest:03d}"
+
+
+def _complete(
+    name: str | None, cat: str, pid: Any, tid: Any, start: int, end: int, args: dict[str, Any]
+) -> str:
+    head = json.dumps({"ph": "X", "cat": cat, "name": name or "?", "pid": pid, "tid": tid})[:-1]
+    return f'{head}, "ts": {_us(start)}, "dur": {_us(end - start)}, "args": {json.dumps(args)}}}'
+
+
+def _events(recording: Recording) -> Iterator[str]:
+    processes, threads = recording.table("processes"), recording.table("threads")
+    pid_of = dict(zip(processes.array("process").tolist(), processes.array("pid").tolist(), strict=True))
+    tid_of: dict[int, tuple[int, int]] = {}
+    for row in range(len(processes)):
+        pid = int(processes.array("pid")[row])
+        name = processes.text("command")[row] or "program"
+        yield json.dumps({"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}})
+    for row in range(len(threads)):
+        pid = pid_of.get(int(threads.array("process")[row]), 0)
+        tid = int(threads.array("tid")[row])
+        tid_of[int(threads.array("thread")[row])] = (pid, tid)
+        name = f"{threads.text('name')[row] or threads.text('kind')[row] or 'thread'} {tid}"
+        yield json.dumps({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}})
+    yield from _ops(recording.table("ops"), tid_of)
+    yield from _launches(recording.table("launches"), tid_of)
+    yield from _kernels(recording.table("kernels"))
+    yield from _marks(recording.table("marks"), pid_of)
+    yield from _counters(recording.table("counters"), pid_of)
+
+
+def _ops(ops: Table, tid_of: dict[int, tuple[int, int]]) -> Iterator[str]:
+    columns = [
+        ops.array(c).tolist() for c in ("op", "thread", "start_ns", "end_ns", "external_id", "sequence")
+    ]
+    texts = [ops.text(c).tolist() for c in ("name", "kind", "shapes", "dtypes", "module")]
+    for op, thread, start, end, external, sequence, name, kind, shapes, dtypes, module in zip(
+        *columns, *texts, strict=True
+    ):
+        args: dict[str, Any] = {"Ev Idx": op}
+        if external >= 0:
+            args["External id"] = external
+        if sequence >= 0:
+            args["Sequence number"] = sequence
+        for key, value in (("Input Dims", shapes), ("Input type", dtypes)):
+            if value:
+                args[key] = _json(value)
+        if module:
+            args["Module Hierarchy"] = module
+        pid, tid = tid_of.get(thread, (0, thread))
+        yield _complete(name, OP_CATEGORY.get(kind or "op", "cpu_op"), pid, tid, start, end, args)
+
+
+def _launches(launches: Table, tid_of: dict[int, tuple[int, int]]) -> Iterator[str]:
+    columns = [
+        launches.array(c).tolist() for c in ("thread", "start_ns", "end_ns", "correlation", "external_id")
+    ]
+    texts = [launches.text(c).tolist() for c in ("name", "api")]
+    for thread, start, end, correlation, external, name, api in zip(*columns, *texts, strict=True):
+        args = {k: v for k, v in (("correlation", correlation), ("External id", external)) if v >= 0}
+        pid, tid = tid_of.get(thread, (0, thread))
+        yield _complete(
+            name, "cuda_driver" if api == "driver" else "cuda_runtime", pid, tid, start, end, args
+        )
+
+
+def _kernels(kernels: Table) -> Iterator[str]:
+    columns = [kernels.array(c).tolist() for c in ("device", "stream", "start_ns", "end_ns", "correlation")]
+    texts = [kernels.text(c).tolist() for c in ("name", "kind", "grid", "block")]
+    for device, stream, start, end, correlation, name, kind, grid, block in zip(
+        *columns, *texts, strict=True
+    ):
+        args: dict[str, Any] = {"device": device, "stream": stream}
+        if correlation >= 0:
+            args["correlation"] = correlation
+        args.update({k: _json(v) for k, v in (("grid", grid), ("block", block)) if v})
+        yield _complete(name, KERNEL_CATEGORY.get(kind or "", "kernel"), device, stream, start, end, args)
+
+
+def _marks(marks: Table, pid_of: dict[int, int]) -> Iterator[str]:
+    columns = [marks.array(c).tolist() for c in ("process", "number", "start_ns", "end_ns")]
+    for process, number, start, end, kind, name in zip(
+        *columns, marks.text("kind").tolist(), marks.text("name").tolist(), strict=True
+    ):
+        title = f"ProfilerStep#{number}" if kind == "step" else name or kind
+        yield _complete(title, "user_annotation", pid_of.get(process, 0), f"sonde {kind}s", start, end, {})
+
+
+def _counters(counters: Table, pid_of: dict[int, int]) -> Iterator[str]:
+    columns = [counters.array(c).tolist() for c in ("time_ns", "process", "value")]
+    for time, process, value, name in zip(*columns, counters.text("name").tolist(), strict=True):
+        head = json.dumps({"ph": "C", "name": name, "pid": pid_of.get(process, 0), "args": {name: value}})
+        yield f'{head[:-1]}, "ts": {_us(time)}}}'
+
+
+def _samples(recording: Recording, stream: BinaryIO) -> None:
+    """Stack samples in the trace format's own `stackFrames` and `samples` sections."""
+    if len(recording.table("samples")) == 0:
+        return
+    profile = profile_of(recording)
+    threads = recording.table("threads")
+    tid_of = dict(zip(threads.array("thread").tolist(), threads.array("tid").tolist(), strict=True))
+    frames: dict[str, dict[str, Any]] = {}
+    for node, (parent, frame) in enumerate(zip(profile.parent.tolist(), profile.frame.tolist(), strict=True)):
+        frames[str(node)] = {
+            "name": profile.labels[frame],
+            **({"parent": str(parent)} if parent >= 0 else {}),
+        }
+    stream.write(b',\n"stackFrames": ' + json.dumps(frames).encode("utf-8", "replace") + b',\n"samples": [')
+    separator = b"\n"
+    for i in np.argsort(profile.time_ns, kind="stable").tolist():
+        tid = tid_of.get(int(profile.thread[i]), int(profile.thread[i]))
+        head = json.dumps({"cpu": 0, "tid": tid, "name": "cpu", "sf": str(profile.stack[i])})[:-1]
+        line = f'{head}, "ts": {_us(int(profile.time_ns[i]))}, "weight": {int(profile.weight_ns[i])}}}'
+        stream.write(separator + line.encode())
+        separator = b",\n"
+    stream.write(b"\n]")
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,79 @@
+"""A static flame graph (icicle) as SVG: a picture for an issue or a README.
+
+Frames narrower than a third of a pixel are left out; hovering shows name and
+share of the whole on-CPU time.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import BinaryIO
+
+import numpy as np
+
+from sonde.export.profile import StackProfile, profile_of
+from sonde.store.recording import Recording
+
+WIDTH_PX, ROW_PX, CHARACTER_PX, SMALLEST_PX = 1200, 17, 6.6, 0.35
+COLOURS = {
+    "python": "#4c78a8", "module": "#72b7b2", "op": "#54a24b", "native": "#b9b0a2",
+    "jit": "#e4a32f", "gpu": "#b279a2", "kernel": "#d8615c", "label": "#9d9d9d",
+}  # fmt: skip
+
+
+def write(recording: Recording, stream: BinaryIO) -> None:
+    stream.write(draw(profile_of(recording), recording.meta.program).encode("utf-8", "replace"))
+
+
+def draw(profile: StackProfile, title: str) -> str:
+    total = node_totals(profile)
+    whole = int(total[profile.parent < 0].sum()) or 1
+    left = np.zeros(len(total), np.int64)
+    depth = np.zeros(len(total), np.int64)
+    filled = np.zeros(len(total) + 1, np.int64)  # how far children of a node reach; last: of the root
+    for node, parent in enumerate(profile.parent.tolist()):
+        base = int(left[parent]) if parent >= 0 else 0
+        left[node] = base + filled[parent]
+        filled[parent] += total[node]
+        depth[node] = depth[parent] + 1 if parent >= 0 else 0
+    scale = WIDTH_PX / whole
+    shown = np.flatnonzero(total * scale >= SMALLEST_PX)
+    height = (int(depth[shown].max(initial=0)) + 2) * ROW_PX + 8
+    layers = profile.frames.text("layer").tolist()
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH_PX} {height}" '
+        f'font-family="Verdana, sans-serif" font-size="11">',
+        f'<text x="4" y="13">{_clean(title)}: on-CPU time, {whole / 1e9:.2f} s</text>',
+    ]
+    for node in shown.tolist():
+        frame = int(profile.frame[node])
+        x, width = left[node] * scale, total[node] * scale
+        y = (int(depth[node]) + 1) * ROW_PX + 4
+        name = profile.labels[frame]
+        colour = COLOURS.get(layers[frame] or "", "#b9b0a2")
+        tip = f"{name} — {total[node] / 1e6:.1f} ms, {100 * total[node] / whole:.1f} % of on-CPU time"
+        fits = int((width - 4) / CHARACTER_PX)
+        label = "" if fits < 3 else name if len(name) <= fits else name[: fits - 1] + "…"
+        parts.append(
+            f'<g><title>{_clean(tip)}</title><rect x="{x:.2f}" y="{y}" width="{max(width - 0.4, 0.2):.2f}" '
+            f'height="{ROW_PX - 1}" fill="{colour}" rx="1"/>'
+            + (f'<text x="{x + 3:.2f}" y="{y + 12}">{_clean(label)}</text>' if label else "")
+            + "</g>"
+        )
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def node_totals(profile: StackProfile) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Time in each node and everything below it. Children come after parents, so one backward sweep."""
+    total = np.zeros(len(profile.parent), np.int64)
+    np.add.at(total, profile.stack, profile.weight_ns)
+    parents = profile.parent.tolist()
+    for node in range(len(parents) - 1, -1, -1):
+        if parents[node] >= 0:
+            total[parents[node]] += total[node]
+    return total
+
+
+def _clean(text: str) -> str:
+    """XML has no place for control characters, not even escaped."""
+    return escape("".join(c if c.isprintable() else "�" for c in text))

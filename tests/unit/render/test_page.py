@@ -1,0 +1,61 @@
+"""Text for people: units, bars, and names that must not steer a terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from sonde.render.text.page import Column, Page, bar, sparkline
+from sonde.render.text.units import milliseconds, percent, size
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [(0, "0"), (0.00123, "1.23 µs"), (0.9996, "1.00 ms"), (12.34, "12.3 ms"), (999.4, "999 ms"),
+     (999.6, "1.00 s"), (123456, "123 s"), (1234567, "1,235 s"), (float("nan"), "–"), (-5, "-5.00 ms")],
+)  # fmt: skip
+def test_milliseconds_keep_three_digits(ms: float, text: str) -> None:
+    assert milliseconds(ms) == text
+
+
+@pytest.mark.parametrize(
+    ("n", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.50 KiB"), (-(1 << 30), "-1.00 GiB")]
+)
+def test_sizes(n: float, text: str) -> None:
+    assert size(n) == text
+
+
+def test_tiny_shares_are_not_zero() -> None:
+    assert [percent(x) for x in (0, 0.0001, 0.001, 0.5, 1)] == [
+        "0.0 %",
+        "<0.1 %",
+        "0.1 %",
+        "50.0 %",
+        "100.0 %",
+    ]
+
+
+def test_bar_and_sparkline() -> None:
+    assert bar(0.5, 4) == "██  "
+    assert bar(1 / 32, 4) == "▏   "
+    assert bar(2, 2) == "██"
+    assert sparkline([0, 1, 7], 3) == "▁▂█"
+    assert len(sparkline(list(range(1000)), 50)) == 50
+    assert sparkline([]) == ""
+
+
+def test_names_cannot_steer_the_terminal() -> None:
+    stream = io.StringIO()
+    page = Page(stream)
+    page.line("a\x1b[31m[bold]b")
+    page.table([Column("n")], [["x\x07[/bold]y"]])
+    assert "\x1b" not in stream.getvalue()
+    assert "[bold]b" in stream.getvalue()
+    assert "[/bold]y" in stream.getvalue()
+
+
+def test_tables_in_a_pipe_are_never_cut() -> None:
+    stream = io.StringIO()
+    Page(stream).table([Column("name", fold=True), Column("n", right=True)], [["x" * 3000, 1]])
+    assert "x" * 3000 in stream.getvalue()
