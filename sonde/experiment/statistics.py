@@ -45,9 +45,9 @@ def sign_flips(count: int, seed: int) -> F64:
     """Rows of ±1: every pattern for few pairs, random ones (the observed first) for many."""
     if count <= EXACT_UP_TO_PAIRS:
         bits = np.arange(1 << count, dtype=np.int64)[:, None] >> np.arange(count) & 1
-        exact: F64 = 1.0 - 2.0 * bits
-        return exact
-    drawn = np.random.default_rng(seed).integers(0, 2, (DRAWN_FLIPS, count)) * 2.0 - 1.0
+        return np.asarray(1.0 - 2.0 * bits, np.float64)
+    bits = np.random.default_rng(seed).integers(0, 2, (DRAWN_FLIPS, count))
+    drawn = np.asarray(1.0 - 2.0 * bits, np.float64)
     drawn[0] = 1.0
     return drawn
 
