@@ -36,7 +36,7 @@ def test_nothing_below_the_noise_floor_is_claimed() -> None:
 
 def test_all_planned_looks_together_keep_five_percent() -> None:
     rng = np.random.default_rng(11)
-    trials = 250
+    trials = 120
     called = 0
     for _ in range(trials):
         pairs = drifting_pairs(rng, LOOKS[-1], 0.0)
