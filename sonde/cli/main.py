@@ -14,12 +14,9 @@ from sonde.errors import SondeError
 
 # verb -> (module, class, one line). The one line is here so that --help imports nothing.
 VERBS: dict[str, tuple[str, str, str]] = {
-    "run": ("sonde.cli.run", "Run", "run a program and record it"),
     "show": ("sonde.cli.show", "Show", "print one view of a recording"),
-    "report": ("sonde.cli.report", "Report", "write a self-contained HTML page"),
     "query": ("sonde.cli.query", "Query", "ask a recording with SQL"),
     "export": ("sonde.cli.export", "Export", "write other tools' formats"),
-    "recover": ("sonde.cli.recover", "Recover", "finish a recording whose program was killed"),
     "pack": ("sonde.cli.pack", "Pack", "put a recording into one file, or unpack it"),
 }
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 # view -> (module, one line for --help)
 VIEWS: dict[str, tuple[str, str]] = {
-    "stacks": ("sonde.render.text.stacks", "where on-CPU time goes: hottest functions and the call tree"),
     "threads": ("sonde.render.text.threads", "what each thread did: running, spinning, waiting"),
-    "waits": ("sonde.render.text.waits", "time off the CPU by reason and place"),
     "losses": ("sonde.render.text.losses", "what is known to be missing or doubtful"),
 }

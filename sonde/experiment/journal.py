@@ -1,0 +1,57 @@
+"""Everything an experiment did, one JSON line per launch, so that it can be resumed and audited.
+
+A line is written as soon as its launch has ended; an interrupted experiment loses
+at most the launch that was running.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sonde.errors import InputError
+from sonde.experiment.arm import Measurement
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One launch: which comparison, pair and arm it belonged to, and its measurement."""
+
+    comparison: str
+    pair: int
+    arm: str
+    measurement: Measurement
+
+
+class Journal:
+    """Append-only. Without a path it lives in memory."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self.entries: list[Entry] = list(_read(path)) if path and path.exists() else []
+
+    def add(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        if self.path:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(asdict(entry), ensure_ascii=False) + "\n")
+
+    def of(self, comparison: str, pair: int) -> dict[str, Measurement]:
+        """What is known of one pair: arm → measurement."""
+        found = [e for e in self.entries if e.comparison == comparison and e.pair == pair]
+        return {e.arm: e.measurement for e in found}
+
+
+def _read(path: Path) -> Iterator[Entry]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            data = json.loads(line)
+            yield Entry(data["comparison"], data["pair"], data["arm"], Measurement(**data["measurement"]))
+        except (ValueError, KeyError, TypeError) as error:
+            if number == len(lines):  # cut off while it was written: that launch is done again
+                return
+            raise InputError(f"{path}:{number} is not a line of an experiment: {error}") from None
