@@ -61,7 +61,7 @@ def test_bad_input_is_exit_code_3_and_one_line(
 def test_query_prints_tables_json_and_csv(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sql = "SELECT name, self_ms FROM hot_frames ORDER BY self_ms DESC LIMIT 1"
     assert main(["query", str(folder), sql]) == 0
-    assert "a     30.0" in capsys.readouterr().out
+    assert capsys.readouterr().out == "name  self_ms\na        30.0\n1 row\n"
     assert main(["query", str(folder), sql, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [{"name": "a", "self_ms": 30.0}]
     assert main(["query", str(folder), sql, "--csv"]) == 0
