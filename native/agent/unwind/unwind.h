@@ -39,6 +39,8 @@ struct NativeFrame {
 // frame, or the trampoline of a pool worker). A walk that does not pass through it is wrong.
 struct Anchor {
   uint64_t address = 0;  // 0: nothing to check against
+  // Code that the frame around `address` must be executing; 0, 0: the interpreter's evaluation function.
+  uint64_t code_low = 0, code_high = 0;
 };
 
 struct WalkResult {
@@ -46,6 +48,7 @@ struct WalkResult {
   WalkEnd end = WalkEnd::Root;
   bool anchor_checked = false;
   bool anchor_hit = false;
+  bool foreign_stack = false;  // part of the walk was on another stack (coroutine, alternate signal stack)
 };
 
 struct RuleCache;  // per thread; made by new_rule_cache, cleared when libraries are unloaded
@@ -58,8 +61,16 @@ void free_rule_cache(RuleCache*);      // not async-signal-safe
 WalkResult walk(const Registers& from, const StackBounds& stack, const Anchor& anchor,
                 RuleCache* cache, bool leaf_exact, NativeFrame* out, size_t capacity);
 
-// Not async-signal-safe. Called by the background thread a few times per second:
-// notices loaded and unloaded libraries, learns starts of functions without CFI.
+// Not async-signal-safe. Called by the background thread a few times per second (and once at the start):
+// notices loaded and unloaded libraries.
 void unwind_refresh();
+
+// In the child of a fork, before its first walk.
+void unwind_after_fork();
+
+// Async-signal-safe. Says whether pc is in the interpreter's evaluation function; the Python part sets it
+// (python_is_eval). Without it no frame is an eval frame.
+using IsEval = bool (*)(uint64_t pc);
+void unwind_set_is_eval(IsEval is_eval);
 
 }  // namespace sonde

@@ -1,0 +1,160 @@
+#include "unwind/modules.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+
+namespace sonde {
+namespace {
+
+struct ModuleTable {
+  uint32_t count;
+  uint32_t capacity;
+  uint64_t bytes;
+  ModuleTable* next_retired;
+  Module* module;  // behind this header, in the same mapping
+};
+
+std::atomic<ModuleTable*> g_table{nullptr};
+std::atomic<uint32_t> g_readers{0};
+std::atomic<uint32_t> g_unloads{1};
+
+// Only the background thread touches these.
+ModuleTable* g_retired = nullptr;
+uint64_t g_loads_seen = 0, g_unloads_seen = 0;
+uint32_t g_next_identity = 1;
+
+bool is_openmp_runtime(const char* path) {
+  const char* name = strrchr(path, '/');
+  name = name ? name + 1 : path;
+  return strncmp(name, "libgomp", 7) == 0 || strncmp(name, "libiomp5", 8) == 0 || strncmp(name, "libomp", 6) == 0;
+}
+
+struct Counters {
+  uint64_t loads = 0, unloads = 0;
+  uint32_t modules = 0;
+};
+
+int count_modules(dl_phdr_info* info, size_t, void* out) {
+  auto* counters = static_cast<Counters*>(out);
+  counters->loads = info->dlpi_adds;
+  counters->unloads = info->dlpi_subs;
+  ++counters->modules;
+  return 0;
+}
+
+int add_module(dl_phdr_info* info, size_t, void* out) {
+  auto* table = static_cast<ModuleTable*>(out);
+  if (table->count == table->capacity) return 1;
+  Module module;
+  module.base = info->dlpi_addr;
+  module.low = module.code_low = ~uint64_t{0};
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& header = info->dlpi_phdr[i];
+    const uint64_t start = info->dlpi_addr + header.p_vaddr;
+    if (header.p_type == PT_GNU_EH_FRAME) module.eh_frame_hdr = start;
+    if (header.p_type != PT_LOAD) continue;
+    if (start < module.low) module.low = start;
+    if (start + header.p_memsz > module.high) module.high = start + header.p_memsz;
+    if (!(header.p_flags & PF_X)) continue;
+    if (start < module.code_low) module.code_low = start;
+    if (start + header.p_memsz > module.code_high) module.code_high = start + header.p_memsz;
+  }
+  if (module.high == 0) return 0;
+  module.waits = info->dlpi_name && is_openmp_runtime(info->dlpi_name);
+  // Insertion keeps the table sorted; a few hundred modules at most.
+  uint32_t at = table->count++;
+  for (; at > 0 && table->module[at - 1].low > module.low; --at) table->module[at] = table->module[at - 1];
+  table->module[at] = module;
+  return 0;
+}
+
+void keep_identities(const ModuleTable* old, ModuleTable* fresh) {
+  for (uint32_t i = 0; i < fresh->count; ++i) {
+    Module& module = fresh->module[i];
+    for (uint32_t k = 0; old && k < old->count; ++k) {
+      if (old->module[k].low == module.low && old->module[k].high == module.high) {
+        module.identity = old->module[k].identity;
+      }
+    }
+    if (module.identity == 0) module.identity = g_next_identity++;
+  }
+}
+
+void free_retired() {
+  if (g_retired == nullptr || g_readers.load(std::memory_order_seq_cst) != 0) return;
+  while (g_retired) {
+    ModuleTable* next = g_retired->next_retired;
+    munmap(g_retired, g_retired->bytes);
+    g_retired = next;
+  }
+}
+
+}  // namespace
+
+ReadModules::ReadModules() { g_readers.fetch_add(1, std::memory_order_seq_cst); }
+ReadModules::~ReadModules() { g_readers.fetch_sub(1, std::memory_order_seq_cst); }
+
+const Module* find_module(uint64_t pc) {
+  const ModuleTable* table = g_table.load(std::memory_order_seq_cst);
+  if (table == nullptr) return nullptr;
+  uint32_t low = 0, high = table->count;
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2;
+    if (table->module[middle].low <= pc) low = middle + 1; else high = middle;
+  }
+  return low > 0 && pc < table->module[low - 1].high ? &table->module[low - 1] : nullptr;
+}
+
+uint32_t unload_generation() { return g_unloads.load(std::memory_order_relaxed); }
+void note_unload() { g_unloads.fetch_add(1, std::memory_order_relaxed); }
+
+bool refresh_modules() {
+  free_retired();
+  Counters now;
+  dl_iterate_phdr(count_modules, &now);
+  if (g_table.load() && now.loads == g_loads_seen && now.unloads == g_unloads_seen) return false;
+  if (now.unloads != g_unloads_seen) note_unload();
+  // A few spare places: libraries may be loaded between the two passes.
+  const uint32_t capacity = now.modules + 16;
+  const uint64_t bytes = sizeof(ModuleTable) + capacity * sizeof(Module);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  auto* fresh = static_cast<ModuleTable*>(memory);
+  fresh->capacity = capacity;
+  fresh->bytes = bytes;
+  fresh->module = reinterpret_cast<Module*>(fresh + 1);
+  dl_iterate_phdr(add_module, fresh);
+  ModuleTable* old = g_table.load();
+  keep_identities(old, fresh);
+  g_table.store(fresh, std::memory_order_seq_cst);
+  if (old) {
+    old->next_retired = g_retired;
+    g_retired = old;
+  }
+  g_loads_seen = now.loads;
+  g_unloads_seen = now.unloads;
+  return true;
+}
+
+void modules_after_fork() { g_readers.store(0); }
+
+}  // namespace sonde
+
+// A library that goes away takes its rules with it. Unlike dlopen, dlclose does not look at
+// its caller, so standing in front of it changes nothing for the program.
+extern "C" __attribute__((visibility("default"))) int dlclose(void* handle) {
+  using Dlclose = int (*)(void*);
+  static std::atomic<Dlclose> real{nullptr};
+  Dlclose call = real.load(std::memory_order_relaxed);
+  if (call == nullptr) {
+    call = reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
+    real.store(call, std::memory_order_relaxed);
+  }
+  const int result = call(handle);
+  sonde::note_unload();
+  return result;
+}

@@ -1,0 +1,38 @@
+// The usual shape of a row, small enough to be cached per thread: CFA from one register, callee-saved
+// registers at fixed places. Nine rows in ten thousand are of another shape and are worked out each time.
+#pragma once
+
+#include <cstdint>
+
+#include "unwind/frame_row.h"
+
+namespace sonde {
+
+struct Rule {
+  enum class Kind : uint8_t {
+    Unknown = 0,  // not looked up yet
+    Usual,        // CFA = register + offset
+    Deref,        // CFA = *(register + offset) + extra
+    Complex,      // ask find_row
+    Root,         // the thread's first frame
+    NoEntry,      // in a library, without unwind information
+    NoLibrary,
+    Damaged,
+  };
+  static constexpr unsigned kSaved = 6;
+  static constexpr uint8_t kSavedRegister[kSaved] = {3, 6, 12, 13, 14, 15};
+  static constexpr int16_t kSame = INT16_MIN, kLost = INT16_MIN + 1;
+
+  Kind kind = Kind::Unknown;
+  uint8_t cfa_register = 0;
+  uint8_t from_rbp = 0;      // bit i: saved[i] is an offset from the frame's own rbp, not from the CFA
+  uint8_t decoded = 0;       // found by reading the code, not the unwind tables
+  int32_t cfa_offset = 0;
+  int32_t cfa_extra = 0;
+  int16_t saved[kSaved] = {kSame, kSame, kSame, kSame, kSame, kSame};
+};
+
+// Async-signal-safe. Looks the rule up in the unwind tables.
+Rule find_rule(uint64_t pc);
+
+}  // namespace sonde
