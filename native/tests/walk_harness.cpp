@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "common/guarded_memory.h"
+#include "unwind/decoder/forward.h"
+#include "unwind/decoder/instruction.h"
 #include "unwind/expression.h"
 #include "unwind/frame_description.h"
 #include "unwind/frame_row.h"
@@ -77,16 +79,18 @@ EXPORT void sonde_test_row(uint64_t pc, int64_t* out) {
   }
 }
 
-// The compact rule for pc: [kind, cfa register, cfa offset, extra, from-rbp bits, six saved offsets].
-EXPORT void sonde_test_rule(uint64_t pc, int64_t* out) {
-  const Rule rule = find_rule(pc);
+// The compact rule for pc: [kind, cfa register, cfa offset, extra, from-rbp bits, from-sp bits, six offsets].
+static void report(const Rule& rule, int64_t* out) {
   out[0] = static_cast<int64_t>(rule.kind);
   out[1] = rule.cfa_register;
   out[2] = rule.cfa_offset;
   out[3] = rule.cfa_extra;
   out[4] = rule.from_rbp;
-  for (unsigned i = 0; i < Rule::kSaved; ++i) out[5 + i] = rule.saved[i];
+  out[5] = rule.from_sp;
+  for (unsigned i = 0; i < Rule::kSaved; ++i) out[6 + i] = rule.saved[i];
 }
+
+EXPORT void sonde_test_rule(uint64_t pc, int64_t* out) { report(find_rule(pc), out); }
 
 EXPORT int sonde_test_evaluate(const uint8_t* code, uint64_t length, const uint64_t* registers, uint64_t* result) {
   Registers from;
@@ -98,4 +102,23 @@ EXPORT int sonde_test_readable(uint64_t address) {
   uint32_t fault = 0;
   guarded_load<uint64_t>(address, &fault);
   return !fault;
+}
+
+// The rule that reading ahead from pc finds, in the form of sonde_test_rule; returns 0 when it gives up.
+EXPORT int sonde_test_read_ahead(uint64_t pc, int64_t* out) {
+  Rule rule;
+  const bool found = rule_by_reading_ahead(pc, &rule);
+  report(rule, out);
+  return found;
+}
+
+EXPORT int sonde_test_decode(const uint8_t* bytes, uint64_t available, int64_t* out) {
+  const Instruction one = decode_instruction(bytes, available);
+  out[0] = static_cast<int64_t>(one.kind);
+  out[1] = one.length;
+  out[2] = one.reg;
+  out[3] = one.base;
+  out[4] = one.writes;
+  out[5] = one.displacement;
+  return one.length;
 }

@@ -26,6 +26,7 @@ struct Rule {
   Kind kind = Kind::Unknown;
   uint8_t cfa_register = 0;
   uint8_t from_rbp = 0;      // bit i: saved[i] is an offset from the frame's own rbp, not from the CFA
+  uint8_t from_sp = 0;       // bit i: the same from its stack pointer
   uint8_t decoded = 0;       // found by reading the code, not the unwind tables
   int32_t cfa_offset = 0;
   int32_t cfa_extra = 0;

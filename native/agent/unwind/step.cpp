@@ -36,12 +36,12 @@ Step apply_rule(const Rule& rule, const StackWindow& window, Registers* register
   }
   uint64_t pc;
   if (cfa <= registers->sp() || !load(window, cfa - 8, &pc)) return failed(WalkEnd::BadCfa);
-  const uint64_t rbp = registers->value[Registers::kRbp];
+  const uint64_t rbp = registers->value[Registers::kRbp], sp = registers->sp();
   uint32_t known = registers->known & kCalleeSaved;
   for (unsigned slot = 0; slot < Rule::kSaved; ++slot) {
     if (rule.saved[slot] == Rule::kSame) continue;
     const unsigned reg = Rule::kSavedRegister[slot];
-    const uint64_t base = rule.from_rbp >> slot & 1 ? rbp : cfa;
+    const uint64_t base = rule.from_rbp >> slot & 1 ? rbp : rule.from_sp >> slot & 1 ? sp : cfa;
     uint64_t value;
     // A register that cannot be restored is forgotten; only a frame that needs it will fail.
     if (rule.saved[slot] != Rule::kLost &&

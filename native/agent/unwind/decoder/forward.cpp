@@ -1,0 +1,291 @@
+#include "unwind/decoder/forward.h"
+
+#include <cstring>
+
+#include "common/guarded_memory.h"
+#include "unwind/decoder/instruction.h"
+
+namespace sonde {
+namespace {
+
+constexpr unsigned kMostInstructions = 6000;  // tens of microseconds, once per pc: the rule is cached
+constexpr unsigned kMostTurns = 6;            // dead ends that a path may be turned away from
+constexpr unsigned kMostStores = 16;
+constexpr uint8_t kDwarf[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
+constexpr uint16_t kCallClobbers = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 6 | 1 << 7 | 0xf << 8;  // rax rcx rdx rsi rdi r8-r11
+
+// A number known relative to the registers at pc: register + extra, or *(register + inner) + extra.
+struct Place {
+  uint8_t reg = 0;
+  bool deref = false;
+  int64_t inner = 0;
+  int64_t extra = 0;
+
+  bool same_root(const Place& other) const {
+    return reg == other.reg && deref == other.deref && (!deref || inner == other.inner);
+  }
+};
+
+struct Value {
+  enum class Kind : uint8_t { Unknown, Number, Contents } kind = Kind::Unknown;
+  Place place;  // Number: the value itself; Contents: the address whose 8 bytes are the value
+};
+
+// Code bytes in a small window, refilled by guarded copies.
+class CodeWindow {
+ public:
+  const uint8_t* at(uint64_t pc, size_t* available) {
+    if (pc < start_ || pc + kLongestInstruction > start_ + filled_) {
+      start_ = pc;
+      filled_ = guarded_copy(bytes_, pc, sizeof bytes_);
+    }
+    *available = filled_ - (pc - start_);
+    return bytes_ + (pc - start_);
+  }
+
+ private:
+  uint8_t bytes_[128];
+  uint64_t start_ = 0;
+  size_t filled_ = 0;
+};
+
+// Conditional jumps that lead to a dead end when taken by the usual preference; the next try takes them
+// the other way.
+struct Turns {
+  uint64_t at[kMostTurns];
+  unsigned count = 0;
+
+  bool has(uint64_t pc) const {
+    for (unsigned i = 0; i < count; ++i) {
+      if (at[i] == pc) return true;
+    }
+    return false;
+  }
+};
+
+class ReadAhead {
+ public:
+  explicit ReadAhead(const Turns& turns) : turns_(turns) {
+    for (uint8_t r = 0; r < 16; ++r) {
+      value_[r].kind = Value::Kind::Number;
+      value_[r].place.reg = r;
+    }
+  }
+
+  uint64_t last_choice() const { return last_choice_; }
+
+  bool run(uint64_t pc, Rule* rule) {
+    unsigned backward_jumps = 0;
+    bool after_call = false;
+    for (unsigned count = 0; count < kMostInstructions; ++count) {
+      size_t available;
+      const uint8_t* bytes = code_.at(pc, &available);
+      // Padding behind a call: the call does not return, what follows is another function.
+      if (after_call && available >= 4 && is_padding(bytes)) return false;
+      const Instruction one = decode_instruction(bytes, available);
+      after_call = one.kind == Instruction::Kind::Call;
+      const uint64_t here = pc;
+      pc += one.length;
+      switch (one.kind) {
+        case Instruction::Kind::Invalid:
+        case Instruction::Kind::Trap:
+        case Instruction::Kind::JumpAway: return false;
+        case Instruction::Kind::Return: return finish(rule);
+        case Instruction::Kind::Jump:
+          if (one.displacement < 0 && ++backward_jumps > 8) return false;
+          pc += static_cast<uint64_t>(one.displacement);
+          break;
+        case Instruction::Kind::JumpIf: {
+          forget(one.writes);
+          // Forward jumps skip code and leave loops; backward ones only repeat.
+          bool take = one.displacement > 0;
+          if (!turns_.has(here)) last_choice_ = here; else take = !take;
+          if (take) pc += static_cast<uint64_t>(one.displacement);
+          break;
+        }
+        default: execute(one); break;
+      }
+    }
+    return false;
+  }
+
+ private:
+  static bool is_padding(const uint8_t* b) {
+    return b[0] == 0xcc || b[0] == 0x90 || (b[0] == 0x0f && b[1] == 0x1f) || (b[0] == 0x66 && b[1] == 0x90) ||
+           (b[0] == 0x66 && (b[1] == 0x0f || b[1] == 0x2e || b[1] == 0x66));
+  }
+
+  void forget(uint16_t registers) {
+    for (unsigned r = 0; registers; ++r, registers >>= 1) {
+      if (registers & 1) value_[r].kind = Value::Kind::Unknown;
+    }
+  }
+
+  Value load(const Value& address, int64_t displacement) const {
+    Value result;
+    if (address.kind != Value::Kind::Number) return result;
+    Place place = address.place;
+    place.extra += displacement;
+    for (unsigned i = stores_; i-- > 0;) {
+      if (store_[i].at.same_root(place) && store_[i].at.extra == place.extra) return store_[i].value;
+    }
+    if (place.deref) {
+      result.kind = Value::Kind::Contents;
+      result.place = place;
+    } else {
+      result.kind = Value::Kind::Number;
+      result.place = {place.reg, true, place.extra, 0};
+    }
+    return result;
+  }
+
+  void store(const Value& address, int64_t displacement, const Value& value) {
+    if (address.kind != Value::Kind::Number) return;  // not a frame slot: assumed to be data
+    Place place = address.place;
+    place.extra += displacement;
+    for (unsigned i = 0; i < stores_; ++i) {
+      if (store_[i].at.same_root(place) && store_[i].at.extra == place.extra) {
+        store_[i].value = value;
+        return;
+      }
+    }
+    if (stores_ == kMostStores) {  // forget the oldest: it is the least likely to be popped next
+      memmove(store_, store_ + 1, sizeof(Stored) * (kMostStores - 1));
+      --stores_;
+    }
+    store_[stores_++] = {place, value};
+  }
+
+  void move_stack(int64_t bytes) {
+    Value& sp = value_[kHardwareRsp];
+    if (sp.kind == Value::Kind::Number) sp.place.extra += bytes;
+  }
+
+  void execute(const Instruction& one) {
+    Value& sp = value_[kHardwareRsp];
+    switch (one.kind) {
+      case Instruction::Kind::Push:
+        move_stack(-8);
+        store(sp, 0, one.has_reg ? value_[one.reg] : Value{});
+        break;
+      case Instruction::Kind::Pop: {
+        const Value popped = load(sp, 0);
+        move_stack(8);
+        if (one.has_reg) value_[one.reg] = popped;
+        break;
+      }
+      case Instruction::Kind::Move: value_[one.reg] = value_[one.base]; break;
+      case Instruction::Kind::Load: value_[one.reg] = load(value_[one.base], one.displacement); break;
+      case Instruction::Kind::Store: store(value_[one.base], one.displacement, value_[one.reg]); break;
+      case Instruction::Kind::Lea:
+        // `lea r, [r+8]` steps a pointer in a loop whose rounds are not counted here.
+        if (one.reg == one.base && one.reg != kHardwareRsp) {
+          value_[one.reg].kind = Value::Kind::Unknown;
+        } else {
+          value_[one.reg] = value_[one.base];
+          if (value_[one.reg].kind == Value::Kind::Number) value_[one.reg].place.extra += one.displacement;
+          else value_[one.reg].kind = Value::Kind::Unknown;
+        }
+        break;
+      case Instruction::Kind::AddImmediate:
+        if (one.reg == kHardwareRsp) move_stack(one.displacement);
+        else value_[one.reg].kind = Value::Kind::Unknown;
+        break;
+      case Instruction::Kind::Exchange: {
+        const Value other = value_[one.reg];
+        value_[one.reg] = value_[one.base];
+        value_[one.base] = other;
+        break;
+      }
+      case Instruction::Kind::Leave:
+        sp = value_[kHardwareRbp];
+        value_[kHardwareRbp] = load(sp, 0);
+        move_stack(8);
+        break;
+      case Instruction::Kind::Call: forget(kCallClobbers); break;
+      default: forget(one.writes); break;
+    }
+  }
+
+  bool finish(Rule* rule) const {
+    const Value& sp = value_[kHardwareRsp];
+    if (sp.kind != Value::Kind::Number) return false;
+    const Place& at = sp.place;  // where the return address is
+    *rule = Rule{};
+    rule->decoded = 1;
+    rule->cfa_register = kDwarf[at.reg];
+    if (at.deref) {
+      rule->kind = Rule::Kind::Deref;
+      rule->cfa_offset = static_cast<int32_t>(at.inner);
+      rule->cfa_extra = static_cast<int32_t>(at.extra + 8);
+      if (rule->cfa_offset != at.inner || rule->cfa_extra != at.extra + 8) return false;
+    } else {
+      rule->kind = Rule::Kind::Usual;
+      rule->cfa_offset = static_cast<int32_t>(at.extra + 8);
+      if (rule->cfa_offset != at.extra + 8) return false;
+      // A return address below the stack pointer: the path left the function.
+      if (at.reg == kHardwareRsp && at.extra < 0) return false;
+    }
+    for (unsigned slot = 0; slot < Rule::kSaved; ++slot) restore(slot, at, rule);
+    return true;
+  }
+
+  // How the value that register `slot` has at the `ret` is found from the registers at pc.
+  void restore(unsigned slot, const Place& return_address, Rule* rule) const {
+    static constexpr uint8_t kHardware[Rule::kSaved] = {3, 5, 12, 13, 14, 15};
+    const Value& value = value_[kHardware[slot]];
+    rule->saved[slot] = Rule::kLost;
+    Place from = value.place;
+    if (value.kind == Value::Kind::Unknown) return;
+    if (value.kind == Value::Kind::Number) {
+      if (!from.deref) {
+        if (from.reg == kHardware[slot] && from.extra == 0) rule->saved[slot] = Rule::kSame;
+        return;
+      }
+      if (from.extra != 0) return;
+      from = {from.reg, false, 0, from.inner};  // the address that was loaded
+    }
+    int64_t offset = from.extra;
+    if (from.same_root(return_address)) {
+      offset -= return_address.extra + 8;
+    } else if (!from.deref && from.reg == kHardwareRbp) {
+      rule->from_rbp |= static_cast<uint8_t>(1u << slot);
+    } else if (!from.deref && from.reg == kHardwareRsp) {
+      rule->from_sp |= static_cast<uint8_t>(1u << slot);
+    } else {
+      return;
+    }
+    if (offset <= Rule::kLost || offset > INT16_MAX) {
+      rule->from_rbp &= static_cast<uint8_t>(~(1u << slot));
+      rule->from_sp &= static_cast<uint8_t>(~(1u << slot));
+      return;
+    }
+    rule->saved[slot] = static_cast<int16_t>(offset);
+  }
+
+  struct Stored {
+    Place at;
+    Value value;
+  };
+
+  const Turns& turns_;
+  uint64_t last_choice_ = 0;  // the last conditional jump that was taken by preference
+  Value value_[16];
+  Stored store_[kMostStores];
+  unsigned stores_ = 0;
+  CodeWindow code_;
+};
+
+}  // namespace
+
+bool rule_by_reading_ahead(uint64_t pc, Rule* rule) {
+  Turns turns;
+  for (;;) {
+    ReadAhead path(turns);
+    if (path.run(pc, rule)) return true;
+    if (turns.count == kMostTurns || path.last_choice() == 0) return false;
+    turns.at[turns.count++] = path.last_choice();
+  }
+}
+
+}  // namespace sonde

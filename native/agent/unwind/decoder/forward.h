@@ -1,0 +1,19 @@
+// Finding the caller of code without unwind information by reading ahead.
+//
+// From any point of a function, every path to its `ret` leaves the stack pointer at the same return address
+// and restores the same callee-saved registers. So following one path, with the values of registers kept as
+// «register at pc + constant» or «memory at such an address», gives the frame's rule exactly, wherever pc is:
+// in the prologue, the body or the epilogue, with fixed or realigned frames. No start of the function is
+// needed. What it cannot see (an indirect jump on the way, a computed stack pointer) makes it give up.
+#pragma once
+
+#include <cstdint>
+
+#include "unwind/rule.h"
+
+namespace sonde {
+
+// Async-signal-safe. False when no path was found within the budget.
+bool rule_by_reading_ahead(uint64_t pc, Rule* rule);
+
+}  // namespace sonde

@@ -1,0 +1,45 @@
+// The door of this room: what the rest of the agent calls.
+#include "unwind/unwind.h"
+
+#include <sys/mman.h>
+
+#include <atomic>
+
+#include "unwind/modules.h"
+#include "unwind/rule_cache.h"
+#include "unwind/walk.h"
+
+namespace sonde {
+namespace {
+
+std::atomic<IsEval> g_is_eval{nullptr};
+
+}  // namespace
+
+bool is_eval(uint64_t pc) {
+  const IsEval check = g_is_eval.load(std::memory_order_relaxed);
+  return check && check(pc);
+}
+
+RuleCache* new_rule_cache() {
+  void* memory = mmap(nullptr, sizeof(RuleCache), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // Zero pages are a valid empty cache, and stay unallocated until used.
+  return memory == MAP_FAILED ? nullptr : static_cast<RuleCache*>(memory);
+}
+
+void free_rule_cache(RuleCache* cache) {
+  if (cache) munmap(cache, sizeof(RuleCache));
+}
+
+WalkResult walk(const Registers& from, const StackBounds& stack, const Anchor& anchor, RuleCache* cache,
+                bool leaf_exact, NativeFrame* out, size_t capacity) {
+  const ReadModules reading;
+  Walk one(stack, anchor, cache, out, capacity < UINT16_MAX ? capacity : UINT16_MAX);
+  return one.run(from, leaf_exact);
+}
+
+void unwind_refresh() { refresh_modules(); }
+void unwind_after_fork() { modules_after_fork(); }
+void unwind_set_is_eval(IsEval check) { g_is_eval.store(check, std::memory_order_relaxed); }
+
+}  // namespace sonde
