@@ -1,0 +1,75 @@
+// What sonde/store/rawlog.py calls by ctypes. A handle owns its columns until it is freed.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+
+#include "rawlog/decode.h"
+
+using sonde::rawlog::Columns;
+
+#define SONDE_API extern "C" __attribute__((visibility("default")))
+
+// Null and *error = errno when the file cannot be read.
+SONDE_API Columns* sonde_rawlog_read(const char* path, int* error) {
+  *error = 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat info = {};
+  if (fd < 0 || fstat(fd, &info) != 0) {
+    *error = errno;
+    if (fd >= 0) close(fd);
+    return nullptr;
+  }
+  if (!S_ISREG(info.st_mode)) {
+    *error = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
+    close(fd);
+    return nullptr;
+  }
+  auto* columns = new (std::nothrow) Columns;
+  size_t size = static_cast<size_t>(info.st_size);
+  void* data = size ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0) : nullptr;
+  if (!columns || data == MAP_FAILED) {
+    *error = columns ? errno : ENOMEM;
+    delete columns;
+    close(fd);
+    return nullptr;
+  }
+  columns->decode(static_cast<const uint8_t*>(data), size);
+  if (size) munmap(data, size);
+  close(fd);
+  return columns;
+}
+
+SONDE_API void sonde_rawlog_free(Columns* log) { delete log; }
+
+SONDE_API int64_t sonde_rawlog_rows(const Columns* log, int64_t type) {
+  return static_cast<int64_t>(log->column(static_cast<size_t>(type), 0).size());
+}
+
+SONDE_API const int64_t* sonde_rawlog_column(const Columns* log, int64_t type, int64_t field) {
+  return log->column(static_cast<size_t>(type), static_cast<size_t>(field)).data();
+}
+
+SONDE_API const char* sonde_rawlog_fields(int64_t type) {
+  return sonde::rawlog::kFields[static_cast<size_t>(type)];
+}
+
+SONDE_API int64_t sonde_rawlog_strings(const Columns* log) {
+  return static_cast<int64_t>(log->strings().size());
+}
+
+SONDE_API const char* sonde_rawlog_string(const Columns* log, int64_t number, int64_t* size) {
+  const auto& text = log->strings()[static_cast<size_t>(number)];
+  *size = static_cast<int64_t>(text.size());
+  return text.data();
+}
+
+SONDE_API void sonde_rawlog_summary(const Columns* log, int64_t out[7]) {
+  const auto& s = log->summary();
+  const int64_t values[] = {s.bytes_total,     s.bytes_lost,         s.chunks, s.records_malformed,
+                            s.records_unknown, s.references_unknown, s.stop};
+  for (size_t i = 0; i < 7; i++) out[i] = values[i];
+}

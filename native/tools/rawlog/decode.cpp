@@ -1,0 +1,145 @@
+#include "rawlog/decode.h"
+
+#include <cstring>
+
+#include "../agent/log/crc32c.h"
+#include "../agent/log/format.h"
+
+namespace sonde::rawlog {
+namespace {
+
+constexpr size_t kChunkHead = 16;
+constexpr uint64_t kMaxNodeId = 1u << 26;  // far above the agent's budget: a damaged id allocates nothing
+
+bool read_varint(const uint8_t*& at, const uint8_t* end, uint64_t* out) {
+  uint64_t value = 0;
+  for (unsigned shift = 0; at < end && shift < 64; shift += 7) {
+    uint8_t byte = *at++;
+    value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (!(byte & 0x80)) {
+      *out = value;
+      return true;
+    }
+  }
+  return false;
+}
+
+int64_t unzigzag(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
+
+uint32_t read_u32(const uint8_t* at) {
+  uint32_t value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+void Columns::Nodes::define(uint64_t id) {
+  if (id < kMaxNodeId) {
+    if (row_of_id.size() <= id) row_of_id.resize(id + 1, -2);
+    row_of_id[id] = rows;
+  }
+  rows++;
+}
+
+int64_t Columns::Nodes::find(uint64_t id) const {
+  if (id == 0) return -1;
+  return id < row_of_id.size() ? row_of_id[id] : -2;
+}
+
+int64_t Columns::intern(std::string_view text) {
+  auto [found, fresh] = string_numbers_.try_emplace(std::string(text), strings_.size());
+  if (fresh) strings_.emplace_back(text);
+  return found->second;
+}
+
+void Columns::decode(const uint8_t* data, size_t size) {
+  for (size_t type = 0; type < kTypes; type++) columns_[type].resize(std::strlen(kFields[type]));
+  summary_.bytes_total = static_cast<int64_t>(size);
+  size_t at = 0;
+  while (at < size && summary_.stop == 0) {
+    if (size - at < kChunkHead) {
+      summary_.stop = 1;
+      break;
+    }
+    size_t length = read_u32(data + at + 4);
+    const uint8_t* payload = data + at + kChunkHead;
+    if (read_u32(data + at) != log::kMagic) {
+      summary_.stop = 2;
+    } else if (length > size - at - kChunkHead) {
+      summary_.stop = 1;
+    } else if (log::crc32c(payload, length) != read_u32(data + at + 8)) {
+      summary_.stop = 3;
+    } else if (read_u32(data + at + 12) != static_cast<uint32_t>(summary_.chunks)) {
+      summary_.stop = 4;
+    } else {
+      decode_chunk(payload, payload + length);
+      summary_.chunks++;
+      at += kChunkHead + length;
+    }
+  }
+  summary_.bytes_lost = static_cast<int64_t>(size - at);
+}
+
+void Columns::decode_chunk(const uint8_t* at, const uint8_t* end) {
+  while (at < end) {
+    size_t type = *at++;
+    uint64_t length = 0;
+    if (!read_varint(at, end, &length) || length > static_cast<uint64_t>(end - at)) {
+      summary_.records_malformed++;
+      return;
+    }
+    if (type == 0 || type >= kTypes) {
+      summary_.records_unknown++;
+    } else if (!decode_record(type, at, at + length)) {
+      summary_.records_malformed++;
+    }
+    at += length;
+  }
+}
+
+bool Columns::decode_record(size_t type, const uint8_t* at, const uint8_t* end) {
+  const char* fields = kFields[type];
+  int64_t row[16] = {};
+  uint64_t new_native = 0, new_python = 0;
+  uint64_t time = last_time_;
+  for (size_t i = 0; fields[i]; i++) {
+    uint64_t value = 0;
+    if (!read_varint(at, end, &value)) return false;
+    switch (fields[i]) {
+      case 'z': row[i] = unzigzag(value); break;
+      case 'd':
+        time += static_cast<uint64_t>(unzigzag(value));
+        row[i] = static_cast<int64_t>(time);
+        break;
+      case 't':
+        if (value > static_cast<uint64_t>(end - at)) return false;
+        row[i] = intern({reinterpret_cast<const char*>(at), value});
+        at += value;
+        break;
+      case 'n': row[i] = native_.find(value); break;
+      case 'p': row[i] = python_.find(value); break;
+      case 'N': new_native = value, row[i] = native_.rows; break;
+      case 'P': new_python = value, row[i] = python_.rows; break;
+      default: row[i] = static_cast<int64_t>(value);
+    }
+    if (row[i] == -2 && (fields[i] == 'n' || fields[i] == 'p')) summary_.references_unknown++;
+  }
+  last_time_ = time;
+  if (type == static_cast<size_t>(log::Record::Base)) {
+    last_time_ = static_cast<uint64_t>(row[0]);
+    if (static_cast<uint64_t>(row[1]) != epoch_) {
+      epoch_ = static_cast<uint64_t>(row[1]);
+      native_.row_of_id.clear();
+      python_.row_of_id.clear();
+    }
+  }
+  if (new_native) native_.define(new_native);
+  if (new_python) python_.define(new_python);
+  for (size_t i = 0; fields[i]; i++) columns_[type][i].push_back(row[i]);
+  return true;
+}
+
+}  // namespace sonde::rawlog

@@ -1,0 +1,57 @@
+// A raw log as columns. Enters: the bytes of a .slog file, cut anywhere or damaged anywhere.
+// Leaves: one int64 column per field and record type, a string table, and what could not be read.
+// Invariant: reading never fails on content; everything up to the first bad chunk is kept.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "rawlog/layout.h"
+
+namespace sonde::rawlog {
+
+struct Summary {
+  int64_t bytes_total = 0;
+  int64_t bytes_lost = 0;  // from the first short or damaged chunk to the end
+  int64_t chunks = 0;
+  int64_t records_malformed = 0;  // fields did not fit the record
+  int64_t records_unknown = 0;    // types of a newer writer
+  int64_t references_unknown = 0; // stack numbers that no record defined
+  int64_t stop = 0;               // 0 end of file, 1 cut short, 2 bad magic, 3 bad checksum, 4 out of order
+};
+
+class Columns {
+ public:
+  void decode(const uint8_t* data, size_t size);
+
+  const std::vector<int64_t>& column(size_t type, size_t field) const { return columns_[type][field]; }
+  size_t fields(size_t type) const { return columns_[type].size(); }
+  const std::vector<std::string>& strings() const { return strings_; }
+  const Summary& summary() const { return summary_; }
+
+ private:
+  // Node numbers of one table: id in the current epoch -> row.
+  struct Nodes {
+    std::vector<int64_t> row_of_id;
+    int64_t rows = 0;
+    void define(uint64_t id);
+    int64_t find(uint64_t id) const;
+  };
+
+  void decode_chunk(const uint8_t* data, const uint8_t* end);
+  bool decode_record(size_t type, const uint8_t* at, const uint8_t* end);
+  int64_t intern(std::string_view text);
+
+  std::vector<std::vector<int64_t>> columns_[kTypes];
+  std::vector<std::string> strings_;
+  std::unordered_map<std::string, int64_t> string_numbers_;
+  Nodes native_, python_;
+  uint64_t epoch_ = 0;
+  uint64_t last_time_ = 0;
+  Summary summary_;
+};
+
+}  // namespace sonde::rawlog

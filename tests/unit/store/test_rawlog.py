@@ -1,0 +1,145 @@
+"""The decoder of raw logs: every record type, cut anywhere, damaged anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sonde.errors import InputError
+from sonde.store.rawlog import RawLog, read_raw_log
+from tests.unit.store import slog
+from tests.unit.store.slog import Slog
+
+
+def decode(folder: Path, data: bytes) -> RawLog:
+    path = folder / "42.1000.slog"
+    path.write_bytes(data)
+    return read_raw_log(path)
+
+
+def example() -> Slog:
+    log = Slog().base(1000).header()
+    log.record(slog.THREAD_START, 0, 42, 1000, "main", 1, 0x401000)
+    log.record(slog.MAPPING, 1000, 0x400000, 0x500000, 0, "/bin/prog", "ab12")
+    log.record(slog.NODE, 1, 0, 0x7FFF_FFFF_F123, 0).record(slog.NODE, 2, 1, 0x401010, 8)
+    log.record(slog.CODE, 7, "Net.forward", "net.py", 3, b"\x80\x00\xff")
+    log.record(slog.PYTHON_NODE, 1, 0, 7, ("z", -1), 1, 0xDEAD)
+    log.sample(0, 500, 2, 1, 10_000_000).sample(0, -200, 1, 0, 5)
+    log.chunk()
+    log.base(9000)
+    log.sample(0, 10, 2).sample(0, 7, 2, weight_ns=99, kind=slog.WAIT)
+    log.record(slog.UNMAPPING, 9000, 0x400000, 0x500000)
+    log.record(slog.JIT_CODE, 9000, 0x1000, 64, "jit_conv", "perfmap")
+    log.record(slog.LOSS, "ring_full", "samples", 3, "why")
+    log.record(slog.COUNTER, 9000, "rss_bytes", 1 << 40).record(slog.BLOCK, 1, 2, 1, 3)
+    log.record(slog.STATISTICS, "handler_ns", 12).record(slog.MODULE, 5, 0xDEAD, "encoder.0")
+    log.record(slog.THREAD_END, 0, 9500, 77, "main")
+    return log.record(slog.FOOTER, 9999, ("z", -6), 100, 50, 4096, 0)
+
+
+def test_every_record_type_is_decoded(tmp_path: Path) -> None:
+    log = decode(tmp_path, example().data())
+    assert (log.header.pid, log.header.epoch_offset_ns, log.header.engine) == (42, -5, "perf+kernel")
+    assert log.header.command == "prog\0arg"
+    assert log.footer is not None
+    assert (log.footer.end_ns, log.footer.epoch_offset_ns, log.footer.reason) == (9999, -6, "exit")
+    assert log.samples.time_ns.tolist() == [1500, 1300, 9010]
+    assert log.samples.stack.tolist() == [1, 0, 1]
+    assert log.samples.python_stack.tolist() == [0, -1, -1]
+    assert (log.waits.time_ns.tolist(), log.waits.weight_ns.tolist()) == ([9017], [99])
+    assert log.nodes.parent.tolist() == [-1, 0]
+    assert log.nodes.pc.tolist() == [0x7FFF_FFFF_F123, 0x401010]
+    assert log.python_nodes.instruction.tolist() == [-1]
+    assert log.codes.name.tolist() == ["Net.forward"]
+    assert log.blobs[int(log.codes.line_table[0])] == b"\x80\x00\xff"
+    assert log.mappings.path[0] == "/bin/prog"
+    assert log.jit_codes.name[0] == "jit_conv"
+    assert log.losses.count.tolist() == [3]
+    assert log.counters.value.tolist() == [1 << 40]
+    assert log.modules.path[0] == "encoder.0"
+    assert log.statistics.value.tolist() == [12]
+    assert log.blocks.sampling.tolist() == [1]
+    assert log.thread_starts.routine.tolist() == [0x401000]
+    assert log.thread_ends.cpu_ns.tolist() == [77]
+    assert log.problems == ()
+
+
+def test_a_new_epoch_restarts_node_numbers(tmp_path: Path) -> None:
+    log = Slog().base(0).header().record(slog.NODE, 1, 0, 0xA, 0).sample(0, 1, 1).chunk()
+    log.base(10, epoch=1).record(slog.NODE, 1, 0, 0xB, 0).sample(0, 1, 1).sample(0, 1, 2)
+    decoded = decode(tmp_path, log.data())
+    assert decoded.nodes.pc[decoded.samples.stack[:2]].tolist() == [0xA, 0xB]
+    assert decoded.samples.stack[2] == -2
+    assert [(p.cause, p.count) for p in decoded.problems] == [("unknown_stack", 1)]
+
+
+def test_the_last_header_counts(tmp_path: Path) -> None:
+    assert decode(tmp_path, Slog().header(python="").header(python="3.13.1").data()).header.python == "3.13.1"
+
+
+@pytest.mark.parametrize("keep_all_of_first_chunk", [True, False])
+def test_cut_at_every_byte_keeps_what_came_before(tmp_path: Path, keep_all_of_first_chunk: bool) -> None:
+    log = example()
+    data, first = log.data(), len(log.chunks[0])
+    for size in range(first, len(data)) if keep_all_of_first_chunk else range(first):
+        if not keep_all_of_first_chunk:
+            with pytest.raises(InputError, match=f"{size} bytes without a header"):
+                decode(tmp_path, data[:size])
+            continue
+        decoded = decode(tmp_path, data[:size])
+        assert len(decoded.samples.thread) == 2
+        assert decoded.footer is None
+        expected = [("truncated_log", size - first)] if size > first else []
+        assert [(p.cause, p.count) for p in decoded.problems] == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(position=st.integers(0, 10_000), bit=st.integers(0, 7))
+def test_a_flipped_bit_never_crashes_and_is_never_silent(
+    tmp_path_factory: pytest.TempPathFactory, position: int, bit: int
+) -> None:
+    data = bytearray(example().data())
+    data[position % len(data)] ^= 1 << bit
+    try:
+        decoded = decode(tmp_path_factory.mktemp("flip"), bytes(data))
+    except InputError:
+        return
+    assert decoded.problems
+
+
+@settings(max_examples=300, deadline=None)
+@given(payload=st.binary(max_size=300))
+def test_any_bytes_with_a_valid_checksum_are_survived(
+    tmp_path_factory: pytest.TempPathFactory, payload: bytes
+) -> None:
+    log = Slog().header().chunk()
+    log._payload = payload
+    decoded = decode(tmp_path_factory.mktemp("any"), log.data())
+    assert decoded.header.pid == 42
+
+
+def test_unknown_record_types_are_skipped_and_counted(tmp_path: Path) -> None:
+    decoded = decode(tmp_path, Slog().base(0).header().record(200, 1, "new").sample(0, 5, 0).data())
+    assert decoded.samples.time_ns.tolist() == [5]
+    assert [(p.cause, p.count) for p in decoded.problems] == [("unknown_record", 1)]
+
+
+def test_what_is_not_a_log_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_raw_log(tmp_path / "missing.slog")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_raw_log(tmp_path)
+    with pytest.raises(InputError, match="without a header"):
+        decode(tmp_path, b"%PDF-1.4 and so on, more than sixteen bytes")
+
+
+def test_columns_outlive_the_decoder(tmp_path: Path) -> None:
+    first = decode(tmp_path, example().data())
+    copies = first.samples.weight_ns.copy()
+    for _ in range(5):
+        decode(tmp_path, example().data())
+    assert np.array_equal(first.samples.weight_ns, copies)
