@@ -27,6 +27,24 @@ U8 = npt.NDArray[np.uint8]
 
 FOREVER_NS = np.iinfo(np.int64).max
 
+THREAD_KINDS = ("ordinary", "main", "agent", "unknown")
+STATES = ("running", "spinning", "imbalance", "waiting")
+REASONS = ("none", "lock", "gil", "io", "sleep", "fault", "preempted", "idle", "other")
+WALK_ENDS = (
+    "root",
+    "truncated",
+    "no_cfi",
+    "no_caller",
+    "bad_cfa",
+    "bad_rule",
+    "bad_pc",
+    "off_stack",
+    "unreadable",
+)
+# A sample without a stack: CPU time that a thread used after its last tick, or all of it when the
+# thread was too short for one. It keeps the sum of weights equal to the CPU time.
+WALK_RESIDUAL = 15
+
 
 @dataclass(frozen=True)
 class Header:
@@ -41,6 +59,7 @@ class Header:
     python_version: str = ""  # "3.11.7", "" when the program has no interpreter
     command: str = ""
     followed_fork: bool = False
+    executed: bool = False  # the process replaced its program: an earlier log of the same pid exists
 
 
 @dataclass(frozen=True)
@@ -52,6 +71,7 @@ class Footer:
     user_ns: int = -1
     system_ns: int = -1
     max_rss_bytes: int = -1
+    replaced: bool = False  # ended by exec: the process lives on as another program
 
 
 @dataclass(frozen=True)
@@ -62,6 +82,8 @@ class RawThreads:
     end_ns: I64  # -1: no ThreadEnd seen
     cpu_ns: I64  # -1: no ThreadEnd seen
     name: Text  # last known
+    kind: U8  # index into THREAD_KINDS
+    routine: U64  # address of the start routine, 0 unknown
 
 
 @dataclass(frozen=True)
@@ -116,7 +138,7 @@ class RawSamples:
     weight_ns: I64
     state: U8  # SampleState
     reason: U8  # WaitReason
-    walk_end: U8  # WalkEnd of the thread's own walk
+    walk_end: U8  # index into WALK_ENDS, or WALK_RESIDUAL
     owner_walk_end: U8  # WalkEnd of the owner's walk
     anchor: U8  # 0 nothing to check, 1 missed, 2 hit
 
@@ -181,4 +203,5 @@ class RawLog:
     modules: RawModules
     footer: Footer | None = None
     statistics: dict[str, int] = field(default_factory=dict)
-    truncated_bytes: int = 0  # bytes after the last whole chunk
+    truncated_bytes: int = 0  # bytes after the last whole chunk; also a row of `losses`
+    size_bytes: int = 0

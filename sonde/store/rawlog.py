@@ -1,46 +1,27 @@
-"""The raw log that the agent wrote, as columns.
+"""Read a raw log of the agent: `raw/PID.START.slog` -> `sonde.store.raw.RawLog`.
 
-Enters: a `raw/PID.START.slog` file, whole, still growing, cut short or damaged.
-Leaves: a `RawLog`: one frozen record of numpy columns per record type, text as
-codes, stack references as row numbers (-1 none). What could not be read is in
-`RawLog.problems`, never silently gone. Meaning of the fields: native/agent/log/format.h.
+Enters: a log, whole, still growing, cut short or damaged. Leaves: columns by the
+conventions of `sonde.store.raw`. What could not be read is added to `losses` and
+never silently gone. native/tools/rawlog decodes the bytes; this file gives the columns names and types.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sonde.columns import Array, Text
 from sonde.errors import InputError
 from sonde.native import tools
+from sonde.store import raw
 
-Ints = npt.NDArray[np.int64]
-
-PROCESS_ORIGINS = ("started", "forked", "executed")
-THREAD_KINDS = ("ordinary", "main", "agent", "unknown")
-STATES = ("running", "spinning", "imbalance", "waiting")
-REASONS = ("none", "lock", "gil", "io", "sleep", "fault", "preempted", "idle", "other")
-WALK_ENDS = (
-    "root",
-    "truncated",
-    "no_cfi",
-    "no_caller",
-    "bad_cfa",
-    "bad_rule",
-    "bad_pc",
-    "off_stack",
-    "unreadable",
-)
-WALK_RESIDUAL = 15  # no stack: CPU time after the thread's last tick, or of a thread too short for one
-ANCHORS = ("none", "missed", "hit")
-FRAME_JIT, FRAME_DECODED, FRAME_SCANNED, FRAME_EVAL, FRAME_SIGNAL = 1, 2, 4, 8, 16
+_HEADER, _BASE, _THREAD_START, _THREAD_END, _MAPPING, _UNMAPPING, _NODE, _PYTHON_NODE, _CODE = range(1, 10)
+_SAMPLE, _WAIT, _JIT_CODE, _LOSS, _COUNTER, _BLOCK, _STATISTICS, _FOOTER, _MODULE = range(10, 19)
+_VERSION = 1
 _STOPS = (
     "end of file",
     "the last chunk is cut short",
@@ -50,198 +31,7 @@ _STOPS = (
 )
 
 
-@dataclass(frozen=True)
-class Header:
-    """The process: what it is and how it was sampled."""
-
-    version: int
-    pid: int
-    parent_pid: int
-    start_ns: int
-    epoch_offset_ns: int
-    rate_hz: int
-    engine: str
-    python: str
-    command: str  # arguments separated by NUL
-    origin: str
-
-
-@dataclass(frozen=True)
-class Footer:
-    """Written only when the process ended in an orderly way."""
-
-    end_ns: int
-    epoch_offset_ns: int
-    user_ns: int
-    system_ns: int
-    max_rss_bytes: int
-    reason: str  # exit or exec
-
-
-@dataclass(frozen=True)
-class ThreadStarts:
-    thread: Ints
-    tid: Ints
-    time_ns: Ints
-    name: Text
-    kind: Ints  # index into THREAD_KINDS
-    routine: Ints  # address of the start routine, 0 unknown
-
-
-@dataclass(frozen=True)
-class ThreadEnds:
-    thread: Ints
-    time_ns: Ints
-    cpu_ns: Ints
-    name: Text
-
-
-@dataclass(frozen=True)
-class Mappings:
-    time_ns: Ints
-    start: Ints
-    end: Ints
-    offset: Ints
-    path: Text
-    build_id: Text
-
-
-@dataclass(frozen=True)
-class Unmappings:
-    time_ns: Ints
-    start: Ints
-    end: Ints
-
-
-@dataclass(frozen=True)
-class Nodes:
-    """Native stack nodes; row number is the node's identity."""
-
-    node: Ints
-    parent: Ints  # row of the caller, -1 above the root
-    pc: Ints
-    flags: Ints  # FRAME_*
-
-
-@dataclass(frozen=True)
-class PythonNodes:
-    node: Ints
-    parent: Ints
-    code: Ints  # code number, 0 when it could not be read
-    instruction: Ints  # byte offset, -1 unknown
-    entry: Ints
-    self_pointer: Ints
-
-
-@dataclass(frozen=True)
-class Codes:
-    code: Ints
-    name: Text
-    file: Text
-    first_line: Ints
-    line_table: Ints  # index into RawLog.blobs
-
-
-@dataclass(frozen=True)
-class Samples:
-    """On-CPU samples (`RawLog.samples`) or off-CPU ones (`RawLog.waits`)."""
-
-    thread: Ints
-    time_ns: Ints
-    stack: Ints  # row in nodes
-    python_stack: Ints  # row in python_nodes
-    owner: Ints  # owner's thread number + 1, 0 none
-    owner_stack: Ints  # row in nodes
-    weight_ns: Ints
-    state: Ints  # index into STATES
-    reason: Ints  # index into REASONS
-    walk: Ints  # WALK_ENDS or WALK_RESIDUAL, owner's << 4
-    anchor: Ints  # index into ANCHORS
-
-
-@dataclass(frozen=True)
-class JitCodes:
-    time_ns: Ints
-    start: Ints
-    size: Ints
-    name: Text
-    source: Text
-
-
-@dataclass(frozen=True)
-class Losses:
-    cause: Text
-    unit: Text
-    count: Ints
-    detail: Text
-
-
-@dataclass(frozen=True)
-class Counters:
-    time_ns: Ints
-    name: Text
-    value: Ints
-
-
-@dataclass(frozen=True)
-class Blocks:
-    start_ns: Ints
-    end_ns: Ints
-    sampling: Ints  # 1 on, 0 off
-    cpu_ns: Ints
-
-
-@dataclass(frozen=True)
-class Statistics:
-    name: Text
-    value: Ints
-
-
-@dataclass(frozen=True)
-class Modules:
-    time_ns: Ints
-    pointer: Ints
-    path: Text
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something of the file that is not in the columns; becomes a row of `losses`."""
-
-    cause: str
-    unit: str
-    count: int
-    detail: str
-
-
-@dataclass(frozen=True)
-class RawLog:
-    """One process's log."""
-
-    path: Path
-    header: Header
-    footer: Footer | None
-    thread_starts: ThreadStarts
-    thread_ends: ThreadEnds
-    mappings: Mappings
-    unmappings: Unmappings
-    nodes: Nodes
-    python_nodes: PythonNodes
-    codes: Codes
-    samples: Samples
-    waits: Samples
-    jit_codes: JitCodes
-    losses: Losses
-    counters: Counters
-    blocks: Blocks
-    statistics: Statistics
-    modules: Modules
-    blobs: list[bytes]  # line tables, as raw bytes
-    size_bytes: int
-    problems: tuple[Problem, ...]
-
-
-def read_raw_log(path: Path) -> RawLog:
+def read_raw_log(path: Path) -> raw.RawLog:
     """Decode a raw log; InputError when it is not one at all."""
     library = _library()
     error = ctypes.c_int()
@@ -255,7 +45,7 @@ def read_raw_log(path: Path) -> RawLog:
 
 
 class _Decoded:
-    """A handle of the C side with its columns copied out on demand."""
+    """A handle of the C side; columns are copied out, so they outlive it."""
 
     def __init__(self, library: ctypes.CDLL, handle: int) -> None:
         self._library = library
@@ -265,7 +55,7 @@ class _Decoded:
         for number in range(library.sonde_rawlog_strings(handle)):
             start = library.sonde_rawlog_string(handle, number, ctypes.byref(size))
             self.blobs.append(ctypes.string_at(start, size.value))
-        self.texts = [blob.decode("utf-8", "replace") for blob in self.blobs]
+        self.strings = [blob.decode("utf-8", "replace") for blob in self.blobs]
 
     def columns(self, record: int) -> list[Array]:
         rows = self._library.sonde_rawlog_rows(self._handle, record)
@@ -275,98 +65,205 @@ class _Decoded:
         starts = [self._library.sonde_rawlog_column(self._handle, record, i) for i in range(count)]
         return [np.ctypeslib.as_array(start, (rows,)).copy() for start in starts]
 
+    def text(self, column: Array) -> Text:
+        used, codes = np.unique(column, return_inverse=True)
+        return Text(codes.reshape(-1).astype(np.int32), [self.strings[i] for i in used])
+
     def summary(self) -> list[int]:
         out = (ctypes.c_int64 * 7)()
         self._library.sonde_rawlog_summary(self._handle, out)
         return list(out)
 
 
-_Record = TypeVar("_Record")
-
-
-def _record(decoded: _Decoded, number: int, cls: type[_Record]) -> _Record:
-    """The columns of one record type, text fields as `Text` over the values they use."""
-    values: dict[str, Any] = {}
-    for column, field in zip(decoded.columns(number), fields(cls), strict=True):  # type: ignore[arg-type]
-        if field.type == "Text":
-            used, codes = np.unique(column, return_inverse=True)
-            texts = [decoded.texts[i] for i in used]
-            values[field.name] = Text(codes.astype(np.int32).reshape(-1), texts)
-        else:
-            values[field.name] = column
-    return cls(**values)
-
-
-def _convert(path: Path, decoded: _Decoded) -> RawLog:
+def _convert(path: Path, decoded: _Decoded) -> raw.RawLog:
     total, lost, chunks, malformed, unknown, dangling, stop = decoded.summary()
     header = _header(path, decoded, total, _STOPS[stop])
     problems = [
-        Problem("truncated_log", "bytes", lost, f"{path.name}: {_STOPS[stop]} after {chunks} chunks"),
-        Problem("malformed_record", "events", malformed, f"{path.name}: fields do not fit their record"),
-        Problem("unknown_record", "events", unknown, f"{path.name}: written by a newer Sonde"),
-        Problem("unknown_stack", "events", dangling, f"{path.name}: stack number that no record defines"),
+        ("truncated_log", "bytes", lost, f"{path.name}: {_STOPS[stop]} after {chunks} chunks"),
+        ("malformed_record", "events", malformed, f"{path.name}: fields do not fit their record"),
+        ("unknown_record", "events", unknown, f"{path.name}: written by a newer Sonde"),
+        ("unknown_stack", "events", dangling, f"{path.name}: stack number that no record defines"),
     ]
-    codes = _record(decoded, 9, Codes)
-    return RawLog(
-        path=path,
+    codes, code_ids = _codes(decoded)
+    time, pointer, path_text = decoded.columns(_MODULE)
+    start, end, sampling, cpu = decoded.columns(_BLOCK)
+    names, values = decoded.columns(_STATISTICS)
+    return raw.RawLog(
         header=header,
-        footer=_footer(decoded),
-        thread_starts=_record(decoded, 3, ThreadStarts),
-        thread_ends=_record(decoded, 4, ThreadEnds),
-        mappings=_record(decoded, 5, Mappings),
-        unmappings=_record(decoded, 6, Unmappings),
-        nodes=_record(decoded, 7, Nodes),
-        python_nodes=_record(decoded, 8, PythonNodes),
+        threads=_threads(decoded),
+        mappings=_mappings(decoded),
+        nodes=_nodes(decoded),
+        python_nodes=_python_nodes(decoded, code_ids),
         codes=codes,
-        samples=_record(decoded, 10, Samples),
-        waits=_record(decoded, 11, Samples),
-        jit_codes=_record(decoded, 12, JitCodes),
-        losses=_record(decoded, 13, Losses),
-        counters=_record(decoded, 14, Counters),
-        blocks=_record(decoded, 15, Blocks),
-        statistics=_record(decoded, 16, Statistics),
-        modules=_record(decoded, 18, Modules),
-        blobs=decoded.blobs,
+        samples=_samples(decoded, _SAMPLE),
+        waits=_samples(decoded, _WAIT),
+        jit=_jit(decoded),
+        losses=_losses(decoded, [p for p in problems if p[2]]),
+        counters=_counters(decoded),
+        blocks=raw.RawBlocks(start, end, sampling != 0, cpu),
+        modules=raw.RawModules(time, pointer.astype(np.uint64), decoded.text(path_text)),
+        footer=_footer(decoded),
+        statistics={decoded.strings[n]: int(v) for n, v in zip(names, values, strict=True)},
+        truncated_bytes=lost,
         size_bytes=total,
-        problems=tuple(p for p in problems if p.count),
     )
 
 
-def _header(path: Path, decoded: _Decoded, total: int, stop: str) -> Header:
-    columns = decoded.columns(1)
+def _header(path: Path, decoded: _Decoded, total: int, stop: str) -> raw.Header:
+    columns = decoded.columns(_HEADER)
     if not len(columns[0]):
         raise InputError(
             f"{path} is not a raw log of Sonde: {total} bytes without a header ({stop})",
             "the process died within its first moments, or this is another file",
         )
-    last = [int(column[-1]) for column in columns]
-    if last[0] != 1:
-        raise InputError(f"{path} has log version {last[0]}; this Sonde reads version 1", "upgrade Sonde")
-    texts = [decoded.texts[i] for i in last[6:9]]
-    return Header(
-        version=last[0],
-        pid=last[1],
-        parent_pid=last[2],
-        start_ns=last[3],
-        epoch_offset_ns=last[4],
-        rate_hz=last[5],
-        engine=texts[0],
-        python=texts[1],
-        command=texts[2],
-        origin=_name(PROCESS_ORIGINS, last[9]),
+    version, pid, parent, start, offset, rate, engine, python, command, origin = (
+        int(column[-1]) for column in columns
+    )
+    if version != _VERSION:
+        raise InputError(
+            f"{path} has log version {version}; this Sonde reads version {_VERSION}",
+            "use the Sonde version that recorded it",
+        )
+    return raw.Header(
+        pid=pid,
+        parent_pid=parent,
+        start_ns=start,
+        epoch_offset_ns=offset,
+        rate_hz=float(rate),
+        engine=decoded.strings[engine],
+        python_version=decoded.strings[python],
+        command=decoded.strings[command],
+        followed_fork=origin == 1,
+        executed=origin == 2,
     )
 
 
-def _footer(decoded: _Decoded) -> Footer | None:
-    columns = decoded.columns(17)
+def _footer(decoded: _Decoded) -> raw.Footer | None:
+    columns = decoded.columns(_FOOTER)
     if not len(columns[0]):
         return None
     end, offset, user, system, rss, reason = (int(column[-1]) for column in columns)
-    return Footer(end, offset, user, system, rss, _name(("exit", "exec"), reason))
+    return raw.Footer(end, offset, user, system, rss, replaced=reason == 1)
 
 
-def _name(names: tuple[str, ...], index: int) -> str:
-    return names[index] if 0 <= index < len(names) else f"unknown_{index}"
+def _threads(decoded: _Decoded) -> raw.RawThreads:
+    number, tid, start, name, kind, routine = decoded.columns(_THREAD_START)
+    ended, end, cpu, last_name = decoded.columns(_THREAD_END)
+    row_of = {int(n): i for i, n in enumerate(number)}
+    end_ns = np.full(len(number), -1, np.int64)
+    cpu_ns = np.full(len(number), -1, np.int64)
+    names = name.copy()
+    for i, thread in enumerate(ended):
+        row = row_of.get(int(thread))
+        if row is not None:
+            end_ns[row], cpu_ns[row], names[row] = end[i], cpu[i], last_name[i]
+    return raw.RawThreads(
+        number=number.astype(np.int32),
+        tid=tid,
+        start_ns=start,
+        end_ns=end_ns,
+        cpu_ns=cpu_ns,
+        name=decoded.text(names),
+        kind=kind.astype(np.uint8),
+        routine=routine.astype(np.uint64),
+    )
+
+
+def _mappings(decoded: _Decoded) -> raw.RawMappings:
+    time, start, end, offset, path, build_id = decoded.columns(_MAPPING)
+    gone_ns, gone_start, gone_end = decoded.columns(_UNMAPPING)
+    until = np.full(len(time), raw.FOREVER_NS, np.int64)
+    for i in range(len(gone_ns)):
+        open_rows = (start == gone_start[i]) & (end == gone_end[i]) & (time <= gone_ns[i])
+        until[open_rows & (until == raw.FOREVER_NS)] = gone_ns[i]
+    empty = [i for i, text in enumerate(decoded.strings) if not text]
+    ids = decoded.text(build_id)
+    ids = Text(np.where(np.isin(build_id, empty), np.int32(-1), ids.codes).astype(np.int32), ids.values)
+    return raw.RawMappings(
+        start=start.astype(np.uint64),
+        end=end.astype(np.uint64),
+        offset=offset.astype(np.uint64),
+        from_ns=time,
+        until_ns=until,
+        path=decoded.text(path),
+        build_id=ids,
+    )
+
+
+def _reference(column: Array) -> raw.I32:
+    """Row numbers of the decoder (-1 none, -2 unknown) to ids (row + 1, 0 none)."""
+    ids: raw.I32 = np.maximum(column + 1, 0).astype(np.int32)
+    return ids
+
+
+def _nodes(decoded: _Decoded) -> raw.RawNodes:
+    _, parent, pc, flags = decoded.columns(_NODE)
+    return raw.RawNodes(_reference(parent), pc.astype(np.uint64), flags.astype(np.uint8))
+
+
+def _python_nodes(decoded: _Decoded, code_ids: dict[int, int]) -> raw.RawPythonNodes:
+    _, parent, code, instruction, entry, self_pointer = decoded.columns(_PYTHON_NODE)
+    ids = np.fromiter((code_ids.get(int(c), 0) for c in code), np.int32, len(code))
+    return raw.RawPythonNodes(
+        parent=_reference(parent),
+        code=ids,
+        instruction=instruction.astype(np.int32),
+        entry=entry != 0,
+        self_pointer=self_pointer.astype(np.uint64),
+    )
+
+
+def _codes(decoded: _Decoded) -> tuple[raw.RawCodes, dict[int, int]]:
+    """The codes, and from the log's code number to the dense id."""
+    code, name, file, first_line, line_table = decoded.columns(_CODE)
+    codes = raw.RawCodes(
+        name=decoded.text(name),
+        file=decoded.text(file),
+        first_line=first_line.astype(np.int32),
+        line_table=[decoded.blobs[i] for i in line_table],
+    )
+    return codes, {int(c): i + 1 for i, c in enumerate(code)}
+
+
+def _samples(decoded: _Decoded, record: int) -> raw.RawSamples:
+    thread, time, native, python, owner, owner_native, weight, state, reason, walk, anchor = decoded.columns(
+        record
+    )
+    return raw.RawSamples(
+        thread=thread.astype(np.int32),
+        time_ns=time,
+        native=_reference(native),
+        python=_reference(python),
+        owner=(owner - 1).astype(np.int32),
+        owner_native=_reference(owner_native),
+        weight_ns=weight,
+        state=state.astype(np.uint8),
+        reason=reason.astype(np.uint8),
+        walk_end=(walk & 15).astype(np.uint8),
+        owner_walk_end=(walk >> 4).astype(np.uint8),
+        anchor=anchor.astype(np.uint8),
+    )
+
+
+def _jit(decoded: _Decoded) -> raw.RawJit:
+    time, start, size, name, source = decoded.columns(_JIT_CODE)
+    return raw.RawJit(time, start.astype(np.uint64), size, decoded.text(name), decoded.text(source))
+
+
+def _losses(decoded: _Decoded, problems: list[tuple[str, str, int, str]]) -> raw.RawLosses:
+    cause, unit, count, detail = decoded.columns(_LOSS)
+    extra: list[list[Any]] = [list(column) for column in zip(*problems, strict=True)] or [[], [], [], []]
+    return raw.RawLosses(
+        cause=Text.concat([decoded.text(cause), Text.of(extra[0])]),
+        unit=Text.concat([decoded.text(unit), Text.of(extra[1])]),
+        count=np.concatenate([count, np.array(extra[2], np.int64)]),
+        detail=Text.concat([decoded.text(detail), Text.of(extra[3])]),
+    )
+
+
+def _counters(decoded: _Decoded) -> raw.RawCounters:
+    time, name, value = decoded.columns(_COUNTER)
+    return raw.RawCounters(time, decoded.text(name), value.astype(np.float64))
 
 
 def _library() -> ctypes.CDLL:
