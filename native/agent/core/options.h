@@ -1,0 +1,33 @@
+// How the agent was asked to work: environment variables set by sonde/record/launch.py.
+// All defaults with their units are here.
+#pragma once
+
+#include <cstdint>
+
+namespace sonde {
+
+enum class EngineChoice : uint8_t { Auto, PerfKernel, PerfTimer, Timer };
+
+struct Options {
+  char folder[400] = {};            // SONDE_AGENT_FOLDER: the recording; logs go to folder/raw
+  uint32_t rate_hz = 100;           // SONDE_AGENT_RATE: samples per second of CPU time and thread
+  EngineChoice engine = EngineChoice::Auto;  // SONDE_AGENT_ENGINE: auto, perf+kernel, perf+timer, timer
+  bool waits = true;                // SONDE_AGENT_WAITS=0: no off-CPU snapshots
+  bool blocks = false;              // SONDE_AGENT_BLOCKS=1: random on/off blocks, to measure overhead
+  int launcher = 0;                 // SONDE_AGENT_LAUNCHER: pid of `sonde run`; its child is always followed
+};
+
+constexpr uint32_t kMinRateHz = 1, kMaxRateHz = 10'000;
+constexpr uint64_t kDrainEveryNs = 100'000'000;      // a kill -9 loses at most about this much
+constexpr uint64_t kRefreshEveryNs = 250'000'000;
+constexpr uint64_t kCountersEveryNs = 500'000'000;
+constexpr uint64_t kNamesEveryNs = 2'000'000'000;
+constexpr uint64_t kSettleNs = 50'000'000;           // a child that lives shorter leaves no log
+constexpr uint32_t kMaxThreads = 4096;
+constexpr uint32_t kMaxNativeFrames = 1024;
+constexpr uint32_t kMaxPythonFrames = 512;
+
+// Not async-signal-safe. False: the agent was not asked for.
+bool read_options(Options* out);
+
+}  // namespace sonde

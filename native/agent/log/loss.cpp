@@ -1,0 +1,33 @@
+#include "log/loss.h"
+
+namespace sonde {
+
+namespace detail {
+std::atomic<uint64_t> loss_counts[static_cast<size_t>(Loss::kCount)];
+}
+
+// In the order of enum Loss.
+const LossName kLossNames[static_cast<size_t>(Loss::kCount)] = {
+    {"ring_full", "samples", "a thread's ring was full; the weight moved to its next sample"},
+    {"reentrant_sample", "samples", "a tick arrived while the handler was still at work"},
+    {"threads_over_limit", "threads", "more threads at once than the agent follows"},
+    {"threads_not_armed", "threads", "no sampling engine could be armed; only the CPU time is known"},
+    {"threads_unknown", "threads", "started without pthread_create; only the CPU time is known"},
+    {"perf_scarce", "threads", "sampled by a timer because file descriptors are scarce"},
+    {"fault_guard_lost", "events", "the program replaced SIGSEGV or SIGBUS; guarded reads are slower"},
+    {"signal_lost", "events", "the program replaced SIGPROF without sigaction; it was taken back"},
+    {"log_write_failed", "events", "the raw log could not be written (disk full?)"},
+    {"node_epochs", "events", "the stack tables were reset to stay within memory; nothing is missing"},
+    {"no_memory", "events", "the system gave the agent no memory"},
+    {"python_unknown", "events", "a Python version that the agent does not know: no Python frames"},
+    {"python_walk_failed", "samples", "the Python stack is incomplete"},
+    {"python_truncated", "samples", "the Python stack is deeper than the agent reads"},
+    {"child_not_followed", "processes", "a child process could not be followed"},
+    {"code_table_full", "events", "Python code objects that have no name"},
+    {"jit_names_lost", "events", "generated code whose name could not be kept"},
+    {"pool_regions_nested", "events", "parallel regions nested deeper than the agent follows"},
+    {"wait_changed", "events", "a blocked thread moved on while its stack was read"},
+    {"switch_records_lost", "events", "the kernel dropped context switch records"},
+};
+
+}  // namespace sonde

@@ -1,0 +1,175 @@
+#include "log/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "common/clock.h"
+#include "common/system.h"
+#include "log/crc32c.h"
+
+namespace sonde::log {
+namespace {
+constexpr size_t kHead = 16;                 // of a chunk
+constexpr size_t kRecordHead = 1 + 5;        // type and the widest length
+constexpr size_t kCapacity = 1u << 20;       // one record may be this large; pages are touched as needed
+constexpr size_t kFlushAt = 60u << 10;
+
+size_t encode(uint8_t* at, uint64_t value) {
+  size_t n = 0;
+  while (value >= 0x80) {
+    at[n++] = static_cast<uint8_t>(value | 0x80);
+    value >>= 7;
+  }
+  at[n++] = static_cast<uint8_t>(value);
+  return n;
+}
+}  // namespace
+
+bool Writer::open(const char* path) {
+  if (!buffer_) {
+    void* memory = mmap(nullptr, kCapacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    buffer_ = static_cast<uint8_t*>(memory);
+  }
+  if (std::strlen(path) >= sizeof path_) return false;
+  std::strcpy(path_, path);
+  fd_ = move_high(::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  struct stat info = {};
+  if (fd_ < 0 || fstat(fd_, &info) != 0) return false;
+  device_ = info.st_dev;
+  inode_ = info.st_ino;
+  used_ = 0;
+  chunk_ = 0;
+  return true;
+}
+
+void Writer::close() {
+  flush();
+  abandon();
+}
+
+void Writer::abandon() {
+  if (fd_ >= 0 && still_ours()) ::close(fd_);
+  fd_ = -1;
+  used_ = 0;
+  chunk_ = 0;
+  node_epoch_ = 0;
+}
+
+bool Writer::still_ours() {
+  struct stat info = {};
+  return fstat(fd_, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+}
+
+bool Writer::start_chunk() {
+  used_ = kHead;
+  last_time_ns_ = mono_ns();
+  uint8_t base[24];
+  size_t n = encode(base, last_time_ns_);
+  n += encode(base + n, node_epoch_);
+  put(static_cast<uint8_t>(Record::Base));
+  put(static_cast<uint8_t>(n));
+  std::memcpy(buffer_ + used_, base, n);
+  used_ += n;
+  return true;
+}
+
+void Writer::put(uint8_t byte) {
+  if (used_ < kCapacity) buffer_[used_++] = byte;
+  else overflow_ = true;
+}
+
+Writer& Writer::begin(Record type) {
+  if (used_ == 0) start_chunk();
+  record_type_ = type;
+  record_start_ = used_ + kRecordHead;
+  used_ = record_start_;
+  overflow_ = false;
+  return *this;
+}
+
+Writer& Writer::number(uint64_t value) {
+  if (used_ + 10 > kCapacity) {
+    overflow_ = true;
+    return *this;
+  }
+  used_ += encode(buffer_ + used_, value);
+  return *this;
+}
+
+Writer& Writer::signed_number(int64_t value) {
+  return number((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
+}
+
+Writer& Writer::bytes(const void* data, size_t size) {
+  number(size);
+  if (used_ + size > kCapacity) {
+    overflow_ = true;
+    return *this;
+  }
+  std::memcpy(buffer_ + used_, data, size);
+  used_ += size;
+  return *this;
+}
+
+Writer& Writer::text(const char* text) { return bytes(text, std::strlen(text)); }
+
+Writer& Writer::time_delta(uint64_t time_ns) {
+  signed_number(static_cast<int64_t>(time_ns - last_time_ns_));
+  last_time_ns_ = time_ns;
+  return *this;
+}
+
+void Writer::end() {
+  uint8_t* head = buffer_ + record_start_ - kRecordHead;
+  if (overflow_) {
+    used_ = record_start_ - kRecordHead;
+    write_failures_++;
+    return;
+  }
+  size_t size = used_ - record_start_;
+  uint8_t length[5];
+  size_t n = encode(length, size);
+  head[0] = static_cast<uint8_t>(record_type_);
+  std::memcpy(head + 1, length, n);
+  std::memmove(head + 1 + n, buffer_ + record_start_, size);
+  used_ = static_cast<size_t>(head - buffer_) + 1 + n + size;
+  if (used_ >= kFlushAt) flush();
+}
+
+void Writer::flush() {
+  if (used_ == 0 || fd_ < 0) return;
+  uint32_t size = static_cast<uint32_t>(used_ - kHead);
+  uint32_t head[4] = {kMagic, size, crc32c(buffer_ + kHead, size), chunk_};
+  std::memcpy(buffer_, head, kHead);
+  // A program that closes "all" descriptors may have given our number to a file of its own.
+  if (!still_ours()) fd_ = move_high(::open(path_, O_WRONLY | O_APPEND | O_CLOEXEC));
+  size_t done = 0;
+  off_t before = fd_ >= 0 ? lseek(fd_, 0, SEEK_END) : -1;
+  while (fd_ >= 0 && done < used_) {
+    ssize_t n = write(fd_, buffer_ + done, used_ - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    done += static_cast<size_t>(n);
+  }
+  if (done == used_) {
+    chunk_++;
+    bytes_written_ += used_;
+  } else {
+    write_failures_++;  // keep the file readable: take a half chunk back
+    if (done && before >= 0 && ftruncate(fd_, before) != 0) write_failures_++;
+  }
+  used_ = 0;
+}
+
+void Writer::set_node_epoch(uint64_t epoch) {
+  flush();
+  node_epoch_ = epoch;
+}
+
+}  // namespace sonde::log

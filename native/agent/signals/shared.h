@@ -1,0 +1,36 @@
+// Three signals that Sonde and the program both may use: SIGPROF (samples), SIGSEGV and SIGBUS
+// (guarded reads). The kernel always holds Sonde's handler for them; what the program
+// asked for is kept here, reported back to it as if it were installed, and called for
+// every signal that is not Sonde's own.
+//
+// Why SIGPROF and not a real-time signal: perf signals that cannot be queued (RLIMIT_SIGPENDING is
+// per user) fall back to SIGIO when the signal is a real-time one, and SIGIO kills; and real-time
+// signals queue up while a thread blocks them. SIGPROF coalesces, never falls back, and its
+// siginfo tells ours (a descriptor's or our timer's) from the program's (setitimer, kill).
+#pragma once
+
+#include <signal.h>
+
+namespace sonde {
+
+constexpr int kSampleSignal = SIGPROF;
+
+bool is_shared_signal(int signal);
+
+// Not async-signal-safe. Installs Sonde's handlers; what was there becomes the program's.
+bool install_shared_signals();
+
+// Async-signal-safe. What sigaction(2) means for a shared signal.
+int program_sigaction(int signal, const struct sigaction* next, struct sigaction* previous);
+
+// Async-signal-safe. Does the program itself use SIGPROF (has a handler or ignores it)?
+bool program_uses_sample_signal();
+
+// Async-signal-safe. Does what the program asked for with a signal that is not Sonde's.
+void pass_on(int signal, siginfo_t* info, void* context);
+
+// Not async-signal-safe. Are our handlers still installed? Re-installs those for SIGPROF, gives
+// up the fault guard when a fault handler was replaced behind our back. Called now and then.
+void check_shared_signals();
+
+}  // namespace sonde
