@@ -59,6 +59,7 @@ void Writer::abandon() {
   used_ = 0;
   chunk_ = 0;
   node_epoch_ = 0;
+  bytes_written_ = write_failures_ = 0;
 }
 
 bool Writer::still_ours() {

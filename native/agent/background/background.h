@@ -1,0 +1,23 @@
+// The background thread: drains rings, interns stacks, writes the log. It blocks all signals but
+// faults, is named "sonde", and is itself accounted for but not sampled.
+#pragma once
+
+#include "log/format.h"
+
+namespace sonde {
+
+// Not async-signal-safe.
+bool start_background(log::ProcessOrigin origin);
+
+// Async-signal-safe. Asks for a drain soon.
+void wake_background();
+
+// Async-signal-safe. Asks for the end and waits for it; false when it took too long.
+bool finish_background(log::EndReason reason);
+
+// Around fork: no pass is in progress between the two. False: it could not be had in time.
+bool background_before_fork();
+void background_after_fork_in_parent();
+void background_after_fork_in_child(bool clean);
+
+}  // namespace sonde

@@ -1,0 +1,66 @@
+#include "background/counters.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace sonde {
+namespace {
+
+uint64_t rss_bytes() {
+  int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  char text[128] = {};
+  ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  unsigned long total = 0, resident = 0;
+  if (n <= 0 || sscanf(text, "%lu %lu", &total, &resident) != 2) return 0;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+uint64_t nanoseconds(const timeval& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_usec) * 1000u;
+}
+
+}  // namespace
+
+void write_counters(log::Writer& log, uint64_t now_ns) {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  const struct {
+    const char* name;
+    uint64_t value;
+  } readings[] = {
+      {"rss_bytes", rss_bytes()},
+      {"cpu_user_ns", nanoseconds(usage.ru_utime)},
+      {"cpu_system_ns", nanoseconds(usage.ru_stime)},
+      {"minor_faults", static_cast<uint64_t>(usage.ru_minflt)},
+      {"major_faults", static_cast<uint64_t>(usage.ru_majflt)},
+      {"voluntary_switches", static_cast<uint64_t>(usage.ru_nvcsw)},
+      {"involuntary_switches", static_cast<uint64_t>(usage.ru_nivcsw)},
+  };
+  for (const auto& reading : readings) {
+    log.begin(log::Record::Counter).number(now_ns).text(reading.name).number(reading.value);
+    log.end();
+  }
+}
+
+void LossWriter::write(log::Writer& log) {
+  for (size_t i = 0; i < static_cast<size_t>(Loss::kCount); i++) {
+    uint64_t count = detail::loss_counts[i].load(std::memory_order_relaxed);
+    if (count == written_[i]) continue;
+    const LossName& name = kLossNames[i];
+    log.begin(log::Record::Loss).text(name.cause).text(name.unit).number(count - written_[i]).text(name.detail);
+    log.end();
+    written_[i] = count;
+  }
+}
+
+void LossWriter::reset() {
+  for (size_t i = 0; i < static_cast<size_t>(Loss::kCount); i++) {
+    written_[i] = detail::loss_counts[i].load(std::memory_order_relaxed);
+  }
+}
+
+}  // namespace sonde

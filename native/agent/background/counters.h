@@ -1,0 +1,23 @@
+// Readings of the process over time, and the losses counted so far.
+// Background thread only; not async-signal-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "log/loss.h"
+#include "log/writer.h"
+
+namespace sonde {
+
+void write_counters(log::Writer& log, uint64_t now_ns);
+
+class LossWriter {
+ public:
+  void write(log::Writer& log);  // Loss records for counts that grew
+  void reset();                  // in the child of a fork: what the parent lost is not ours
+
+ private:
+  uint64_t written_[static_cast<size_t>(Loss::kCount)] = {};
+};
+
+}  // namespace sonde

@@ -1,0 +1,167 @@
+#include "background/mappings.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "common/safe_memory.h"
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t kScanAnywayNs = 10'000'000'000;
+constexpr size_t kMapsCapacity = 4u << 20;
+
+uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x100000001b3u; }
+
+uint64_t hash_text(const char* text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (; *text; text++) hash = mix(hash, static_cast<uint8_t>(*text));
+  return hash;
+}
+
+// The whole of /proc/self/maps in one mapping, or null. Pages are given back after use.
+char* read_maps(size_t* size) {
+  int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  void* memory = mmap(nullptr, kMapsCapacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    close(fd);
+    return nullptr;
+  }
+  auto* text = static_cast<char*>(memory);
+  size_t used = 0;
+  ssize_t n;
+  while (used < kMapsCapacity - 1 && (n = read(fd, text + used, kMapsCapacity - 1 - used)) > 0) {
+    used += static_cast<size_t>(n);
+  }
+  close(fd);
+  text[used] = 0;
+  *size = used;
+  return text;
+}
+
+}  // namespace
+
+void read_build_id(const char* path, char* hex, size_t capacity) {
+  hex[0] = 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  Elf64_Ehdr file;
+  Elf64_Phdr segment;
+  uint8_t note[1024];
+  bool elf = pread(fd, &file, sizeof file, 0) == sizeof file && !std::memcmp(file.e_ident, ELFMAG, SELFMAG) &&
+             file.e_ident[EI_CLASS] == ELFCLASS64 && file.e_phentsize == sizeof segment;
+  for (unsigned i = 0; elf && i < file.e_phnum && !hex[0]; i++) {
+    off_t at = static_cast<off_t>(file.e_phoff + i * sizeof segment);
+    if (pread(fd, &segment, sizeof segment, at) != sizeof segment || segment.p_type != PT_NOTE) continue;
+    size_t wanted = segment.p_filesz < sizeof note ? segment.p_filesz : sizeof note;
+    ssize_t n = pread(fd, note, wanted, static_cast<off_t>(segment.p_offset));
+    for (size_t pos = 0; n > 0 && pos + 12 <= static_cast<size_t>(n);) {
+      uint32_t head[3];
+      std::memcpy(head, note + pos, sizeof head);
+      size_t name = pos + 12, data = name + ((head[0] + 3u) & ~3u), next = data + ((head[1] + 3u) & ~3u);
+      if (next > static_cast<size_t>(n) || next <= pos) break;
+      if (head[2] == NT_GNU_BUILD_ID && head[0] == 4 && !std::memcmp(note + name, "GNU", 4)) {
+        for (size_t k = 0; k < head[1] && 2 * k + 2 < capacity; k++) snprintf(hex + 2 * k, 3, "%02x", note[data + k]);
+        break;
+      }
+      pos = next;
+    }
+  }
+  close(fd);
+}
+
+// A number that changes with the loader's list. Read without its lock, so every step is guarded:
+// a list that changes under our hands gives some other number, and the next round looks again.
+uint64_t Mappings::loader_state() const {
+  uint64_t state = 1;
+  uint64_t at = reinterpret_cast<uint64_t>(_r_debug.r_map);
+  for (int i = 0; at && i < 10'000; i++) {
+    link_map entry;
+    if (!safe_read(at, &entry)) break;
+    state = mix(mix(state, at), entry.l_addr);
+    at = reinterpret_cast<uint64_t>(entry.l_next);
+  }
+  return state;
+}
+
+void Mappings::update(log::Writer& log, uint64_t now_ns, bool force) {
+  uint64_t state = loader_state();
+  if (force || state != last_state_ || now_ns - last_scan_ns_ > kScanAnywayNs) {
+    scan(log, now_ns);
+    last_state_ = state;
+    last_scan_ns_ = now_ns;
+  }
+  last_update_ns_ = now_ns;
+}
+
+void Mappings::reset() {
+  known_.clear();
+  last_state_ = last_scan_ns_ = last_update_ns_ = 0;
+}
+
+void Mappings::scan(log::Writer& log, uint64_t now_ns) {
+  size_t size = 0;
+  char* text = read_maps(&size);
+  if (!text) return;
+  for (Entry& entry : known_) entry.seen = false;
+  size_t old_count = known_.size();
+  // What is new may have been there, and what is gone may have been gone, since the last look.
+  uint64_t since = last_update_ns_ ? last_update_ns_ : now_ns;
+  for (int round = 0; round < 2; round++) {  // first note what is still there, then write what is new
+    if (round == 1) {
+      size_t kept = 0;
+      for (size_t i = 0; i < old_count; i++) {
+        if (known_[i].seen) {
+          known_[kept++] = known_[i];
+        } else {
+          log.begin(log::Record::Unmapping).number(since).number(known_[i].start).number(known_[i].end);
+          log.end();
+        }
+      }
+      known_.resize_down(kept);
+      old_count = kept;
+    }
+    for (char* line = text; line && *line;) {
+      char* end = std::strchr(line, '\n');
+      if (end) *end = 0;
+      Entry entry = {};
+      char rights[5] = {}, device[16] = {};
+      unsigned long start, stop, offset, inode;
+      int path_at = 0;
+      if (sscanf(line, "%lx-%lx %4s %lx %15s %lu %n", &start, &stop, rights, &offset, device, &inode, &path_at) >= 6 &&
+          rights[2] == 'x' && path_at && (line[path_at] == '/' || !std::strcmp(line + path_at, "[vdso]"))) {
+        entry = {start, stop, offset, inode, hash_text(line + path_at), true};
+        Entry* found = nullptr;
+        for (size_t i = 0; i < old_count && !found; i++) {
+          Entry& old = known_[i];
+          if (old.start == entry.start && old.end == entry.end && old.inode == entry.inode &&
+              old.offset == entry.offset && old.path_hash == entry.path_hash) {
+            found = &old;
+          }
+        }
+        if (found) {
+          found->seen = true;
+        } else if (round == 1) {
+          char build_id[80];
+          read_build_id(line + path_at, build_id, sizeof build_id);
+          log.begin(log::Record::Mapping).number(since).number(start).number(stop).number(offset);
+          log.text(line + path_at).text(build_id);
+          log.end();
+          known_.push(entry);
+        }
+      }
+      if (end) *end = '\n';
+      line = end ? end + 1 : nullptr;
+    }
+  }
+  munmap(text, kMapsCapacity);
+}
+
+}  // namespace sonde

@@ -1,0 +1,264 @@
+#include "background/recorder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "common/clock.h"
+#include "common/system.h"
+#include "core/agent.h"
+#include "engine/engine.h"
+#include "jit/jit.h"
+#include "pools/owner.h"
+#include "process/follow.h"
+#include "python/frames.h"
+#include "signals/fault.h"
+#include "signals/shared.h"
+#include "threads/registry.h"
+
+namespace sonde {
+namespace {
+
+constexpr uint32_t kAgentThread = 0x7fffffff;        // number of the background thread in the log
+constexpr uint32_t kUnknownThreads = 0x7ffffffe;     // all threads that are not followed, together
+
+uint64_t nanoseconds(const timeval& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_usec) * 1000u;
+}
+
+size_t read_file(const char* path, char* out, size_t capacity) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  size_t used = 0;
+  ssize_t n;
+  while (used < capacity && (n = read(fd, out + used, capacity - used)) > 0) used += static_cast<size_t>(n);
+  close(fd);
+  return used;
+}
+
+void read_thread_name(int tid, char name[16]) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
+  size_t size = read_file(path, name, 15);
+  while (size && (name[size - 1] == '\n')) size--;
+  name[size] = 0;
+}
+
+}  // namespace
+
+void Recorder::begin(log::ProcessOrigin origin, uint64_t start_ns) {
+  origin_ = origin;
+  start_ns_ = start_ns;
+  next_refresh_ns_ = next_counters_ns_ = next_names_ns_ = 0;
+}
+
+void Recorder::write_header() {
+  char command[4096];
+  size_t size = read_file("/proc/self/cmdline", command, sizeof command);
+  while (size && command[size - 1] == 0) size--;
+  Engine* engine = agent_engine();
+  log_.begin(log::Record::Header).number(log::kFormatVersion).number(static_cast<uint64_t>(agent_pid()));
+  log_.number(static_cast<uint64_t>(getppid())).number(start_ns_).signed_number(epoch_offset_ns());
+  log_.number(agent_options().rate_hz).text(engine ? engine->name() : "none").text(python_version());
+  log_.bytes(command, size).number(static_cast<uint64_t>(origin_));
+  log_.end();
+}
+
+bool Recorder::open() {
+  char path[480];
+  snprintf(path, sizeof path, "%s/raw", agent_options().folder);
+  mkdir(path, 0755);
+  snprintf(path, sizeof path, "%s/raw/%d.%llu.slog", agent_options().folder, agent_pid(),
+           static_cast<unsigned long long>(start_ns_));
+  if (!log_.open(path)) return false;
+  agent_cpu_start_ns_ = 0;
+  write_header();
+  mappings_.update(log_, start_ns_, true);
+  log_.flush();
+  return true;
+}
+
+void Recorder::announce(Thread* thread) {
+  if (thread->announced) return;
+  if (!thread->name[0]) read_thread_name(thread->tid, thread->name);
+  log_.begin(log::Record::ThreadStart).number(thread->number).number(static_cast<uint64_t>(thread->tid));
+  log_.number(thread->start_ns).text(thread->name).number(static_cast<uint64_t>(thread->kind));
+  log_.number(reinterpret_cast<uint64_t>(thread->routine));
+  log_.end();
+  thread->announced = true;
+}
+
+void Recorder::drain(Thread* thread) {
+  while (const uint64_t* record = thread->ring.peek()) {
+    stacks_.write_sample(thread->number, record);
+    drained_++;
+    thread->ring.pop(static_cast<uint32_t>(*record));
+  }
+}
+
+void Recorder::write_thread_end(Thread* thread, uint64_t end_ns, uint64_t cpu_ns) {
+  uint64_t accounted = thread->accounted_ns.load(std::memory_order_relaxed);
+  if (cpu_ns > accounted) stacks_.write_residual(thread->number, end_ns, cpu_ns - accounted);
+  log_.begin(log::Record::ThreadEnd).number(thread->number).number(end_ns).number(cpu_ns).text(thread->name);
+  log_.end();
+}
+
+void Recorder::pass(uint64_t now_ns) {
+  refresh(now_ns);
+  python_write_codes(log_);
+  for (uint32_t i = 0; i < thread_slots(); i++) {
+    Thread* thread = thread_at(i);
+    Phase phase = thread->phase.load(std::memory_order_acquire);
+    if (phase != Phase::Live && phase != Phase::Ended) continue;
+    announce(thread);
+    drain(thread);
+    if (phase == Phase::Ended) {
+      write_thread_end(thread, thread->end_ns, thread->end_cpu_ns);
+      samples_ += thread->samples.exchange(0, std::memory_order_relaxed);
+      handler_ns_ += thread->handler_ns.exchange(0, std::memory_order_relaxed);
+      give_back(thread);
+    }
+  }
+  python_write_codes(log_);  // codes first seen by samples that came during the pass
+  if (now_ns >= next_counters_ns_) {
+    write_counters(log_, now_ns);
+    next_counters_ns_ = now_ns + kCountersEveryNs;
+  }
+  losses_.write(log_);
+  log_.flush();
+}
+
+void Recorder::refresh(uint64_t now_ns) {
+  if (now_ns < next_refresh_ns_) return;
+  next_refresh_ns_ = now_ns + kRefreshEveryNs;
+  mappings_.update(log_, now_ns, false);
+  unwind_refresh();
+  pools_refresh();
+  jit_poll(log_);
+  if (!python_known_ && !python_given_up_) {
+    const char* why = nullptr;
+    if (python_attach(&why)) {
+      python_known_ = python_version()[0] != 0;
+      if (python_known_) write_header();
+    } else {
+      python_given_up_ = true;
+      count_loss(Loss::PythonUnknown);
+      write_header();
+    }
+  }
+  if (now_ns >= next_names_ns_) {
+    next_names_ns_ = now_ns + kNamesEveryNs;
+    read_names();
+    check_shared_signals();
+  }
+}
+
+void Recorder::read_names() {
+  for (uint32_t i = 0; i < thread_slots(); i++) {
+    Thread* thread = thread_at(i);
+    if (thread->phase.load(std::memory_order_acquire) != Phase::Live) continue;
+    char name[16];
+    read_thread_name(thread->tid, name);
+    // The thread itself writes its name when it ends; it is Live here only if it has not yet.
+    if (name[0] && thread->phase.load(std::memory_order_acquire) == Phase::Live) {
+      std::memcpy(thread->name, name, sizeof name);
+    }
+  }
+}
+
+// CPU time of threads that live now and were not started through pthread_create.
+void Recorder::write_unknown_threads(uint64_t now_ns) {
+  DIR* tasks = opendir("/proc/self/task");
+  if (!tasks) return;
+  uint64_t cpu_ns = 0, count = 0;
+  int own = thread_id();
+  while (dirent* entry = readdir(tasks)) {
+    int tid = atoi(entry->d_name);
+    if (tid <= 0 || tid == own || is_known_tid(tid)) continue;
+    cpu_ns += clock_ns(thread_cpu_clock(tid));
+    count++;
+  }
+  closedir(tasks);
+  if (!count) return;
+  count_loss(Loss::ThreadsUnknown, count);
+  log_.begin(log::Record::ThreadStart).number(kUnknownThreads).number(0).number(now_ns);
+  log_.text("(not followed)").number(static_cast<uint64_t>(log::ThreadKind::Unknown)).number(0);
+  log_.end();
+  stacks_.write_residual(kUnknownThreads, now_ns, cpu_ns);
+  log_.begin(log::Record::ThreadEnd).number(kUnknownThreads).number(now_ns).number(cpu_ns).text("(not followed)");
+  log_.end();
+}
+
+void Recorder::write_statistics() {
+  const struct {
+    const char* name;
+    uint64_t value;
+  } figures[] = {
+      {"samples", samples_},
+      {"handler_ns", handler_ns_},
+      {"background_cpu_ns", thread_cpu_ns()},
+      {"log_bytes", log_.bytes_written()},
+      {"thread_memory_bytes", thread_memory_bytes()},
+      {"node_memory_bytes", stacks_.memory_bytes()},
+      {"faults_guarded", faults_guarded()},
+  };
+  for (const auto& figure : figures) {
+    log_.begin(log::Record::Statistics).text(figure.name).number(figure.value);
+    log_.end();
+  }
+}
+
+void Recorder::finish(log::EndReason reason, int agent_tid) {
+  uint64_t now_ns = mono_ns();
+  next_refresh_ns_ = now_ns;  // once more, so that late libraries and names are known
+  next_counters_ns_ = now_ns;
+  pass(now_ns);
+  for (uint32_t i = 0; i < thread_slots(); i++) {
+    Thread* thread = thread_at(i);
+    if (thread->phase.load(std::memory_order_acquire) != Phase::Live) continue;
+    timespec cpu = {};
+    if (clock_gettime(thread_cpu_clock(thread->tid), &cpu) != 0) continue;
+    uint64_t cpu_ns = static_cast<uint64_t>(cpu.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(cpu.tv_nsec);
+    drain(thread);
+    write_thread_end(thread, now_ns, cpu_ns);
+    samples_ += thread->samples.load(std::memory_order_relaxed);
+    handler_ns_ += thread->handler_ns.load(std::memory_order_relaxed);
+  }
+  write_unknown_threads(now_ns);
+  if (log_.write_failures()) count_loss(Loss::LogWriteFailed, log_.write_failures());
+  losses_.write(log_);
+  write_statistics();
+  uint64_t own_ns = thread_cpu_ns();
+  log_.begin(log::Record::ThreadStart).number(kAgentThread).number(static_cast<uint64_t>(agent_tid));
+  log_.number(start_ns_).text("sonde").number(static_cast<uint64_t>(log::ThreadKind::Agent)).number(0);
+  log_.end();
+  stacks_.write_residual(kAgentThread, now_ns, own_ns);
+  log_.begin(log::Record::ThreadEnd).number(kAgentThread).number(now_ns).number(own_ns).text("sonde");
+  log_.end();
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  log_.begin(log::Record::Footer).number(mono_ns()).signed_number(epoch_offset_ns());
+  const EarlierCpu earlier = origin_ == log::ProcessOrigin::Forked ? EarlierCpu{} : earlier_cpu();
+  log_.number(nanoseconds(usage.ru_utime) - earlier.user_ns);
+  log_.number(nanoseconds(usage.ru_stime) - earlier.system_ns);
+  log_.number(static_cast<uint64_t>(usage.ru_maxrss) * 1024u).number(static_cast<uint64_t>(reason));
+  log_.end();
+  log_.close();
+}
+
+void Recorder::forget() {
+  log_.abandon();
+  stacks_.reset();
+  mappings_.reset();
+  losses_.reset();
+  python_known_ = false;
+  samples_ = handler_ns_ = drained_ = 0;
+}
+
+}  // namespace sonde

@@ -1,0 +1,50 @@
+// One pass of the background thread: what the rings and the system tell goes into the log.
+// Not async-signal-safe. Invariant: a thread is announced (ThreadStart) before its first sample.
+#pragma once
+
+#include <cstdint>
+
+#include "background/counters.h"
+#include "background/mappings.h"
+#include "background/stacks.h"
+#include "log/writer.h"
+#include "threads/thread.h"
+
+namespace sonde {
+
+class Recorder {
+ public:
+  constexpr Recorder() : stacks_(&log_) {}
+
+  // `start_ns` names the log; nothing is written before open().
+  void begin(log::ProcessOrigin origin, uint64_t start_ns);
+  bool open();  // creates the log and writes what is known so far
+  bool is_open() const { return log_.is_open(); }
+
+  void pass(uint64_t now_ns);  // drain everything, refresh what is due, one chunk
+  void finish(log::EndReason reason, int agent_tid);
+  void forget();  // in the child of a fork: the parent's log is not ours
+
+ private:
+  void write_header();
+  void announce(Thread* thread);
+  void drain(Thread* thread);
+  void write_thread_end(Thread* thread, uint64_t end_ns, uint64_t cpu_ns);
+  void write_unknown_threads(uint64_t now_ns);
+  void refresh(uint64_t now_ns);
+  void read_names();
+  void write_statistics();
+
+  log::Writer log_;
+  StackWriter stacks_;
+  Mappings mappings_;
+  LossWriter losses_;
+  log::ProcessOrigin origin_ = log::ProcessOrigin::Started;
+  uint64_t start_ns_ = 0;
+  uint64_t next_refresh_ns_ = 0, next_counters_ns_ = 0, next_names_ns_ = 0;
+  bool python_known_ = false, python_given_up_ = false;
+  uint64_t samples_ = 0, handler_ns_ = 0, drained_ = 0;
+  uint64_t agent_cpu_start_ns_ = 0;
+};
+
+}  // namespace sonde

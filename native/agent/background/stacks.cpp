@@ -1,0 +1,90 @@
+#include "background/stacks.h"
+
+#include <cstring>
+
+#include "core/options.h"
+#include "log/loss.h"
+#include "sample/record.h"
+
+namespace sonde {
+
+bool StackWriter::make_room() {
+  if (!native_.nearly_full() && !python_.nearly_full()) return false;
+  native_.clear();
+  python_.clear();
+  log_->set_node_epoch(++epoch_);
+  count_loss(Loss::NodeEpochs);
+  return true;
+}
+
+void StackWriter::reset() {
+  native_.clear();
+  python_.clear();
+  epoch_ = 0;
+}
+
+uint32_t StackWriter::intern_native(const uint64_t* packed, uint32_t count) {
+  uint32_t parent = 0;
+  for (uint32_t i = count; i-- > 0;) {  // from the root
+    bool fresh = false;
+    uint32_t id = native_.find_or_add({parent, packed[i], 0}, &fresh);
+    if (!id) return parent;
+    if (fresh) {
+      log_->begin(log::Record::Node).number(id).number(parent).number(packed[i] & kPcMask).number(packed[i] >> 56);
+      log_->end();
+    }
+    parent = id;
+  }
+  return parent;
+}
+
+uint32_t StackWriter::intern_python(const uint64_t* packed, uint32_t count) {
+  // Frames take one or two words and lie leaf first: find their starts, then go from the root.
+  uint16_t starts[kMaxPythonFrames];
+  uint32_t at = 0;
+  if (count > kMaxPythonFrames) count = kMaxPythonFrames;
+  for (uint32_t i = 0; i < count; i++) {
+    starts[i] = static_cast<uint16_t>(at);
+    at += packed[at] & kPythonSelf ? 2 : 1;
+  }
+  uint32_t parent = 0;
+  for (uint32_t i = count; i-- > 0;) {
+    uint64_t word = packed[starts[i]];
+    uint64_t self = word & kPythonSelf ? packed[starts[i] + 1] : 0;
+    bool fresh = false;
+    uint32_t id = python_.find_or_add({parent, word, self}, &fresh);
+    if (!id) return parent;
+    if (fresh) {
+      int64_t instruction = static_cast<int64_t>((word >> 32) & 0x3fffffff) - 1;
+      log_->begin(log::Record::PythonNode).number(id).number(parent).number(word & 0xffffffff);
+      log_->signed_number(instruction).number(word & kPythonEntry ? 1 : 0).number(self);
+      log_->end();
+    }
+    parent = id;
+  }
+  return parent;
+}
+
+void StackWriter::write_sample(uint32_t thread, const uint64_t* record) {
+  make_room();
+  SampleHead head;
+  std::memcpy(&head, record, sizeof head);
+  const uint64_t* at = record + kHeadWords;
+  uint32_t native = intern_native(at, head.native);
+  at += head.native;
+  uint32_t owner = intern_native(at, head.owner_frames);
+  at += head.owner_frames;
+  uint32_t python = intern_python(at, head.python);
+  log_->begin(log::Record::Sample).number(thread).time_delta(head.time_ns).number(native).number(python);
+  log_->number(head.owner + 1u).number(owner).number(head.weight_ns).number(head.state).number(0);
+  log_->number(head.walk_end | (static_cast<uint64_t>(head.owner_walk_end) << 4)).number(head.anchor);
+  log_->end();
+}
+
+void StackWriter::write_residual(uint32_t thread, uint64_t time_ns, uint64_t weight_ns) {
+  log_->begin(log::Record::Sample).number(thread).time_delta(time_ns).number(0).number(0).number(0).number(0);
+  log_->number(weight_ns).number(0).number(0).number(log::kWalkResidual).number(0);
+  log_->end();
+}
+
+}  // namespace sonde

@@ -1,0 +1,134 @@
+#include "core/agent.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include <atomic>
+
+#include "background/background.h"
+#include "common/clock.h"
+#include "common/system.h"
+#include "jit/jit.h"
+#include "log/loss.h"
+#include "pools/owner.h"
+#include "process/environment.h"
+#include "process/follow.h"
+#include "python/frames.h"
+#include "signals/mask.h"
+#include "signals/shared.h"
+#include "threads/create.h"
+#include "threads/registry.h"
+
+namespace sonde {
+namespace {
+
+constinit Options options;
+constinit Engine* engine = nullptr;
+constinit std::atomic<bool> present{false}, sampling{false}, running{false};
+constinit std::atomic<int> pid{0};
+constinit bool fork_is_clean = false;
+
+void before_fork() {
+  if (!running.load(std::memory_order_acquire)) return;
+  fork_is_clean = background_before_fork();
+  registry_before_fork();
+}
+
+void after_fork_in_parent() {
+  if (!running.load(std::memory_order_acquire)) return;
+  registry_after_fork_in_parent();
+  if (fork_is_clean) background_after_fork_in_parent();
+}
+
+// The child is a process of its own: own log, own background thread; only this thread lives on.
+void after_fork_in_child() {
+  if (!running.load(std::memory_order_acquire)) return;
+  sampling.store(false, std::memory_order_relaxed);
+  pid.store(process_id(), std::memory_order_relaxed);
+  Thread* self = registry_after_fork_in_child();
+  background_after_fork_in_child(fork_is_clean);
+  if (!fork_is_clean) {  // the parent's tables were caught in the middle of a change
+    running.store(false, std::memory_order_relaxed);
+    note_unfollowed("fork while the agent was busy");
+    return;
+  }
+  python_after_fork();
+  pools_after_fork();
+  jit_after_fork();
+  if (!start_background(log::ProcessOrigin::Forked)) {
+    running.store(false, std::memory_order_relaxed);
+    note_unfollowed("no thread for the agent");
+    return;
+  }
+  sampling.store(true, std::memory_order_release);
+  if (self) {
+    arm_current(self);
+  } else if ((self = take_thread())) {
+    watch_this_thread();
+    begin_thread(self, log::ThreadKind::Main);
+  }
+}
+
+bool start(log::ProcessOrigin origin) {
+  engine = choose_engine(options);
+  if (!engine) return false;
+  if (!install_shared_signals()) return false;
+  present.store(true, std::memory_order_release);
+  const char* why = nullptr;
+  python_attach(&why);
+  unwind_refresh();
+  if (!start_background(origin)) return false;
+  running.store(true, std::memory_order_release);
+  sampling.store(true, std::memory_order_release);
+  Thread* thread = current_thread();
+  if (thread) {  // resumed after a failed exec
+    arm_current(thread);
+  } else if ((thread = take_thread())) {
+    thread->accounted_ns.store(earlier_cpu().thread_ns, std::memory_order_relaxed);
+    watch_this_thread();
+    begin_thread(thread, log::ThreadKind::Main);
+  }
+  return true;
+}
+
+__attribute__((constructor)) void enter() {
+  if (!read_options(&options)) return;
+  pid.store(process_id(), std::memory_order_relaxed);
+  log::ProcessOrigin origin = log::ProcessOrigin::Started;
+  if (!should_follow(options, &origin)) return;
+  // A replaced malloc registers its fork handlers on first use: it must do so before we do, so
+  // that it is whole again when ours run in the child.
+  free(malloc(1));
+  watch_thread_ends();
+  remember_environment();
+  if (!start(origin)) {
+    note_unfollowed("the agent could not start");
+    return;
+  }
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+__attribute__((destructor)) void leave() { agent_stop(log::EndReason::Exit); }
+
+}  // namespace
+
+bool agent_present() { return present.load(std::memory_order_acquire); }
+bool agent_sampling() { return sampling.load(std::memory_order_relaxed); }
+int agent_pid() { return pid.load(std::memory_order_relaxed); }
+const Options& agent_options() { return options; }
+Engine* agent_engine() { return engine; }
+void set_sampling(bool on) { sampling.store(on, std::memory_order_relaxed); }
+
+void agent_stop(log::EndReason reason) {
+  if (process_id() != agent_pid()) return;  // a vfork child shares our memory, but is not us
+  if (!running.exchange(false)) return;
+  sampling.store(false, std::memory_order_relaxed);
+  if (!finish_background(reason)) note_unfollowed("the log could not be finished in time");
+}
+
+void agent_resume() {
+  if (process_id() != agent_pid() || !agent_present() || running.load()) return;
+  start(log::ProcessOrigin::Started);
+}
+
+}  // namespace sonde

@@ -1,0 +1,106 @@
+// The three engines. Invariant of all: the weights of a thread's samples, plus the residual at its
+// end, add up to its CPU clock (perf+timer: within one period).
+#include <sys/resource.h>
+#include <ucontext.h>
+
+#include "common/safe_memory.h"
+#include "engine/cpu_timer.h"
+#include "engine/engine.h"
+#include "engine/perf_event.h"
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t kSecondNs = 1'000'000'000;
+
+uint64_t since_last(Thread* thread, uint64_t cpu_ns) {
+  uint64_t accounted = thread->accounted_ns.load(std::memory_order_relaxed);
+  return cpu_ns > accounted ? cpu_ns - accounted : 0;
+}
+
+class PerfKernel final : public Engine {
+ public:
+  const char* name() const override { return "perf+kernel"; }
+  bool arm(Thread* thread, uint32_t rate_hz) override { return open_perf(thread, rate_hz, true); }
+  void disarm(Thread* thread) override { close_perf(thread); }
+  uint64_t weigh(Thread* thread, Tick, uint64_t cpu_ns, const void*) override { return since_last(thread, cpu_ns); }
+  void jitter(Thread* thread, uint32_t rate_hz) override {
+    set_perf_period(thread, jittered(kSecondNs / rate_hz, &thread->random));
+  }
+};
+
+class CpuTimer final : public Engine {
+ public:
+  const char* name() const override { return "timer"; }
+  bool arm(Thread* thread, uint32_t rate_hz) override {
+    return open_timer(thread, jittered(kSecondNs / rate_hz, &thread->random));
+  }
+  void disarm(Thread* thread) override { close_timer(thread); }
+  uint64_t weigh(Thread* thread, Tick, uint64_t cpu_ns, const void*) override { return since_last(thread, cpu_ns); }
+  void jitter(Thread* thread, uint32_t rate_hz) override {
+    set_timer_period(thread, jittered(kSecondNs / rate_hz, &thread->random));
+  }
+};
+
+// perf sees user time only: each of its ticks stands for one period of it. What the
+// thread's clock shows beyond that is kernel time; it goes to those timer ticks that
+// came out of the kernel. Giving it to all timer ticks (or weighing both kinds
+// by the clock alone) would move kernel time to user code in proportion to its share.
+class PerfTimer final : public Engine {
+ public:
+  const char* name() const override { return "perf+timer"; }
+  bool arm(Thread* thread, uint32_t rate_hz) override {
+    if (!open_perf(thread, rate_hz, false)) return false;
+    if (open_timer(thread, kSecondNs / (rate_hz < kTimerHz ? rate_hz : kTimerHz))) return true;
+    close_perf(thread);
+    return false;
+  }
+  void disarm(Thread* thread) override {
+    close_perf(thread);
+    close_timer(thread);
+  }
+  uint64_t weigh(Thread* thread, Tick tick, uint64_t cpu_ns, const void* context) override {
+    uint64_t accounted = thread->accounted_ns.load(std::memory_order_relaxed);
+    uint64_t period = thread->period_ns;
+    if (tick == Tick::Perf) {
+      // The clock may lag behind by the part of a period; more is an error that must not add up.
+      uint64_t limit = cpu_ns + period;
+      return accounted + period <= limit ? period : limit > accounted ? limit - accounted : 0;
+    }
+    if (!came_from_kernel(thread, static_cast<const ucontext_t*>(context))) return 0;
+    // On average half a period of user time has passed since perf's last tick and is still perf's.
+    return cpu_ns > accounted + period / 2 ? cpu_ns - accounted - period / 2 : 0;
+  }
+  void jitter(Thread* thread, uint32_t rate_hz) override {
+    set_perf_period(thread, jittered(kSecondNs / rate_hz, &thread->random));
+  }
+
+ private:
+  static constexpr uint32_t kTimerHz = 250;
+
+  // After a system call the pc is behind a syscall instruction; after a page fault it is
+  // at the instruction that faulted, and only the count of faults tells.
+  static bool came_from_kernel(Thread* thread, const ucontext_t* context) {
+    uint16_t before = 0;
+    uint64_t pc = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
+    if (safe_read(pc - 2, &before) && before == 0x050f) return true;
+    rusage usage = {};
+    getrusage(RUSAGE_THREAD, &usage);
+    uint64_t faults = static_cast<uint64_t>(usage.ru_minflt + usage.ru_majflt);
+    bool faulted = faults != thread->faults_seen;
+    thread->faults_seen = faults;
+    return faulted;
+  }
+};
+
+constinit PerfKernel perf_kernel;
+constinit PerfTimer perf_timer;
+constinit CpuTimer cpu_timer;
+
+}  // namespace
+
+Engine* perf_kernel_engine() { return &perf_kernel; }
+Engine* perf_timer_engine() { return &perf_timer; }
+Engine* timer_engine() { return &cpu_timer; }
+
+}  // namespace sonde

@@ -1,0 +1,73 @@
+#include "engine/perf_event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/system.h"
+#include "engine/engine.h"
+#include "signals/shared.h"
+
+namespace sonde {
+namespace {
+std::atomic<uint32_t> open_events{0};
+}
+
+// Each thread costs a descriptor; the program's own need comes first.
+bool descriptors_are_scarce() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  return open_events.load(std::memory_order_relaxed) >= limit.rlim_cur / 4;
+}
+
+bool open_perf(Thread* thread, uint32_t rate_hz, bool with_kernel) {
+  if (descriptors_are_scarce()) {
+    errno = EMFILE;
+    return false;
+  }
+  perf_event_attr attributes = {};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+  thread->period_ns = jittered(1'000'000'000u / rate_hz, &thread->random);
+  attributes.sample_period = thread->period_ns;
+  attributes.disabled = 1;
+  attributes.wakeup_events = 1;
+  attributes.exclude_kernel = !with_kernel;
+  attributes.exclude_hv = 1;
+  int fd = static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread->tid, -1, -1, PERF_FLAG_FD_CLOEXEC));
+  if (fd < 0) return false;
+  fd = move_high(fd);
+  f_owner_ex owner = {F_OWNER_TID, thread->tid};
+  if (fcntl(fd, F_SETSIG, kSampleSignal) != 0 || fcntl(fd, F_SETOWN_EX, &owner) != 0 ||
+      fcntl(fd, F_SETFL, O_ASYNC) != 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0) {
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return false;
+  }
+  open_events.fetch_add(1, std::memory_order_relaxed);
+  thread->perf_fd = fd;
+  return true;
+}
+
+void close_perf(Thread* thread) {
+  int fd = thread->perf_fd;
+  if (fd < 0) return;
+  thread->perf_fd = -1;
+  ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+  close(fd);
+  open_events.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void set_perf_period(Thread* thread, uint64_t period_ns) {
+  if (thread->perf_fd >= 0 && ioctl(thread->perf_fd, PERF_EVENT_IOC_PERIOD, &period_ns) == 0) {
+    thread->period_ns = period_ns;
+  }
+}
+
+}  // namespace sonde

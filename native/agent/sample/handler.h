@@ -1,0 +1,16 @@
+// The choke point: a signal becomes one record in the thread's ring.
+#pragma once
+
+#include <signal.h>
+
+#include "common/registers.h"
+
+namespace sonde {
+
+// Async-signal-safe. False: the signal is not Sonde's, the caller passes it on.
+bool handle_sample_signal(siginfo_t* info, void* context);
+
+// Async-signal-safe. The interrupted registers in DWARF order.
+Registers registers_of(const void* context);
+
+}  // namespace sonde
