@@ -1,0 +1,71 @@
+"""The agent's reader of Python frames, on every interpreter this machine has.
+
+Each interpreter runs `python_frames/scenarios.py`, which compares the walk with
+sys._getframe() frame by frame: names, files, lines, instructions, entries, anchors.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent / "python_frames"
+REPOSITORY = Path(__file__).parents[2]
+MINORS = range(10, 15)
+
+
+def _interpreters() -> dict[int, str]:
+    """One interpreter per minor version: this one, pyenv's, the system's."""
+    found = {sys.version_info[1]: sys.executable}
+    for minor in MINORS:
+        pyenv = sorted(Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"))
+        system = shutil.which(f"python3.{minor}", path="/usr/bin:/usr/local/bin")
+        for candidate in (*(str(p) for p in pyenv), system):
+            if candidate:
+                found.setdefault(minor, candidate)
+    return found
+
+
+@pytest.fixture(scope="session")
+def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("g++ is missing: the harness cannot be built")
+    agent = REPOSITORY / "native/agent"
+    library = tmp_path_factory.mktemp("harness") / "libharness.so"
+    sources = [HERE / "harness.cpp", agent / "common/guarded_memory.cpp"]
+    names = ("code_table", "eval_ranges", "frames", "interpreter", "layout_debug_offsets", "layout_tables")
+    sources += [agent / "python" / f"{name}.cpp" for name in names]
+    flags = [
+        "-std=c++20",
+        "-O2",
+        "-fPIC",
+        "-shared",
+        "-fvisibility=hidden",
+        "-static-libstdc++",
+        "-static-libgcc",
+    ]
+    subprocess.run(
+        [compiler, *flags, f"-I{agent}", *map(str, sources), "-o", str(library), "-ldl"],
+        check=True,
+    )
+    return library
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_walks_equal_the_interpreters_own_frames(minor: int, harness: Path) -> None:
+    interpreter = _interpreters().get(minor)
+    if interpreter is None:
+        pytest.skip(f"there is no Python 3.{minor} on this machine")
+    result = subprocess.run(
+        [interpreter, str(HERE / "scenarios.py"), str(harness), str(REPOSITORY / "sonde/symbols")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.count("ok ") == 12, result.stdout
