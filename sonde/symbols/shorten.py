@@ -16,8 +16,8 @@ from functools import lru_cache
 
 _TOKEN = re.compile(r"->|[<>(){}\[\]]|\boperator\b")
 _OPERATOR = re.compile(
-    r"operator(?:\(\)|\[\]|<=>|<<=?|>>=?|->\*?|\"\"\s*\w+|(?: new| delete)(?:\[\])?|[-+*/%^&|!=<>]=|&&|\|\||\+\+|--"
-    r"|[-+*/%^&|~!=<>,])"
+    r"operator(?:\(\)|\[\]|<=>|<<=?|>>=?|->\*?|\"\"\s*\w+|(?: new| delete)(?:\[\])?"
+    r"|[-+*/%^&|!=<>]=|&&|\|\||\+\+|--|[-+*/%^&|~!=<>,])"
 )
 _CLONE = re.compile(r" \[clone ([^\]]*)\]")
 _SUFFIX = re.compile(r"(?:\.(?:isra|constprop|part|cold|lto_priv|llvm|localalias)(?:\.\d+)*)+$")
@@ -26,6 +26,7 @@ _THUNK = re.compile(
 )
 _AFTER_ARGUMENTS = re.compile(r"(?: const| volatile| noexcept| &&?)+")
 _ABI = re.compile(r"\[abi:[^\]]*\]")
+_LONGEST = 200
 _ANONYMOUS = "(anonymous namespace)"
 _CLOSING = {">": "<", ")": "(", "}": "{", "]": "["}
 
@@ -36,14 +37,19 @@ def shorten(full: str) -> str:
     clones = "".join(_CLONE.findall(full))
     text = _THUNK.sub("", _ABI.sub("", _CLONE.sub("", full)))
     if not re.search(r"[<({: ]", text):
-        return _SUFFIX.sub("", text) or full
+        return _clipped(_SUFFIX.sub("", text) or full)
     short = _last_word(_skeleton(text))
     short = short.replace("std::__cxx11::", "std::").replace("std::basic_string", "std::string")
     short = re.sub(r"(\{lambda\})(?:::operator\(\))?(?:::\{lambda\}(?:::operator\(\))?)*", r"\1", short)
     short = _SUFFIX.sub("", short)
     if "_omp_fn" in clones or "_omp_fn" in full[-16:]:
         short += " [omp]"
-    return short or full
+    return _clipped(short or full)
+
+
+def _clipped(name: str) -> str:
+    """Names that could not be demangled run to thousands of characters."""
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
 
 def _skeleton(text: str) -> str:

@@ -11,7 +11,7 @@ CASES = {
     "PyObject_Call": "PyObject_Call",
     "mkl_blas_avx512_sgemm_kernel_0": "mkl_blas_avx512_sgemm_kernel_0",
     "at::_ops::addmm::call(at::Tensor const&, at::Tensor const&)": "at::_ops::addmm::call",
-    "void at::native::(anonymous namespace)::cpu_flash_attention<double, c10::Half, 64l>(at::Tensor const&, bool)":
+    "void at::native::(anonymous namespace)::cpu_flash_attention<double, c10::Half, 64l>(at::Tensor, bool)":
         "at::native::cpu_flash_attention",
     "at::native::(anonymous namespace)::add_kernel(at::TensorIteratorBase&, c10::Scalar const&)"
     "::{lambda()#1}::operator()() const::{lambda(float, float)#2}::operator()(float, float) const":
@@ -22,7 +22,7 @@ CASES = {
         "std::string::append",
     "c10::operator<<(std::ostream&, c10::Device const&)": "c10::operator<<",
     "bool std::operator< <char>(std::string const&, std::string const&)": "std::operator<",
-    "c10::intrusive_ptr<c10::TensorImpl, c10::detail::X<(c10::Y)3> >::operator->() const": "c10::intrusive_ptr::operator->",
+    "c10::intrusive_ptr<c10::X<(c10::Y)3> >::operator->() const": "c10::intrusive_ptr::operator->",
     "Foo::operator unsigned long() const": "Foo::operator unsigned long",
     "operator new(unsigned long)": "operator new",
     "operator delete[](void*)": "operator delete[]",

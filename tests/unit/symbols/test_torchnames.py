@@ -8,7 +8,7 @@ from sonde.symbols.torchnames import Mark, base_name, operator_of
 
 CASES = [
     ("at::_ops::addmm::call(at::Tensor const&, at::Tensor const&)", "aten::addmm", Mark.CALL),
-    ("at::_ops::sum_dim_IntList::redispatch(c10::DispatchKeySet, at::Tensor const&)", "aten::sum", Mark.INNER),
+    ("at::_ops::sum_dim_IntList::redispatch(c10::DispatchKeySet, at::Tensor)", "aten::sum", Mark.INNER),
     ("at::_ops::add__Tensor::call(at::Tensor&, at::Tensor const&)", "aten::add_", Mark.CALL),
     ("at::_ops::_softmax::call(at::Tensor const&, long, bool)", "aten::_softmax", Mark.CALL),
     ("at::_ops::_foreach_add__List::call(c10::ArrayRef<at::Tensor>)", "aten::_foreach_add_", Mark.CALL),
