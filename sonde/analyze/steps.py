@@ -1,0 +1,131 @@
+"""Steps of a program: how long each took, where warm-up ends, how the time splits into phases.
+
+In: `marks`. Out: one `StepReport` per process that made steps. Warm-up is the leading
+run of steps that are slower than the steady ones; it is kept apart from every statistic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sonde.analyze.nesting import parents, sum_children
+from sonde.columns import Array, Table
+
+FEWEST_STEPS = 5  # with fewer there is no telling warm-up from work
+STEADY_SIGMAS = 4.0
+SMALLEST_SCALE = 0.03  # of the median: differences below are never warm-up
+CHANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step. `phase_ns` is exclusive: a backward pass inside an optimizer counts as backward."""
+
+    index: int
+    start_ns: int
+    duration_ns: int
+    phase_ns: dict[str, int]
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """The steps of one process. Medians and percentiles are of the steps after warm-up."""
+
+    process: int
+    kind: str  # train, inference or user
+    steps: list[Step]
+    warmup: int  # number of leading steps that are warm-up
+    median_ns: float
+    p10_ns: float
+    p90_ns: float
+    phase_ns: dict[str, float]  # median of each phase after warm-up, "other" included
+
+
+def step_reports(marks: Table) -> list[StepReport]:
+    """One report per process, in the order of process numbers."""
+    kinds = marks.text("kind")
+    steps, phases = marks.take(kinds.equals("step")), marks.take(kinds.equals("phase"))
+    return [
+        _report(
+            process,
+            steps.take(steps.array("process") == process),
+            phases.take(phases.array("process") == process),
+        )
+        for process in np.unique(steps.array("process")).tolist()
+    ]
+
+
+def warmup_steps(durations: Array) -> int:
+    """How many leading steps are warm-up.
+
+    Steady is the later half: its median, and its spread by the median absolute deviation. Warm-up
+    ends at the first step within reach of it that two of the next three confirm. A run of
+    slow steps that the steady half's own share of slow steps makes likely is no warm-up.
+    """
+    count = len(durations)
+    if count < FEWEST_STEPS:
+        return 0
+    steady = durations[count // 2 :]
+    middle = float(np.median(steady))
+    spread = 1.4826 * float(np.median(np.abs(steady - middle)))
+    limit = middle + STEADY_SIGMAS * max(spread, SMALLEST_SCALE * middle)
+    fits = durations <= limit
+    end = 0
+    while end < count // 2 and not (fits[end] and fits[end : end + 3].sum() >= min(2, count - end)):
+        end += 1
+    slow_share = float((steady > limit).mean())
+    return end if slow_share**end <= CHANCE else 0
+
+
+def _report(process: int, steps: Table, phases: Table) -> StepReport:
+    steps = steps.take(np.lexsort((steps.array("start_ns"), steps.array("number"))))
+    start, end = steps.array("start_ns"), steps.array("end_ns")
+    names, exclusive = phase_times(start, end, phases)
+    durations = (end - start).astype(np.float64)
+    warmup = warmup_steps(durations)
+    rows = [
+        Step(
+            int(steps.array("number")[i]),
+            int(start[i]),
+            int(end[i] - start[i]),
+            {name: int(exclusive[i, j]) for j, name in enumerate(names) if exclusive[i, j] > 0},
+        )
+        for i in range(len(steps))
+    ]
+    steady = durations[warmup:]
+    low, middle, high = np.percentile(steady, [10, 50, 90]).tolist() if len(steady) else (0.0, 0.0, 0.0)
+    medians = {name: float(np.median(exclusive[warmup:, j])) for j, name in enumerate(names)}
+    return StepReport(
+        process,
+        steps.text("name")[0] or "",
+        rows,
+        warmup,
+        middle,
+        low,
+        high,
+        {n: v for n, v in medians.items() if v},
+    )
+
+
+def phase_times(start_ns: Array, end_ns: Array, phases: Table) -> tuple[list[str], Array]:
+    """Names of phases ("other" last), and the exclusive time of each in each step (steps × names)."""
+    names = sorted({name for name in phases.text("name").tolist() if name})
+    result = np.zeros((len(start_ns), len(names) + 1))
+    if len(phases):
+        begin, finish = phases.array("start_ns"), phases.array("end_ns")
+        own = finish - begin
+        inner = parents(phases.array("thread"), begin, finish)
+        own = own - sum_children(inner, own)
+        order = np.argsort(start_ns, kind="stable")
+        at = np.searchsorted(start_ns[order], begin, side="right") - 1
+        step = np.where(at >= 0, order[np.maximum(at, 0)], -1)
+        inside = (step >= 0) & (begin < end_ns[np.maximum(step, 0)])
+        column = {name: i for i, name in enumerate(names)}
+        code = np.array([column.get(name or "", -1) for name in phases.text("name").values] + [-1], np.int64)
+        np.add.at(
+            result, (step[inside], code[phases.text("name").codes[inside]]), own[inside].astype(np.float64)
+        )
+    result[:, -1] = np.maximum((end_ns - start_ns) - result[:, :-1].sum(axis=1), 0)
+    return [*names, "other"], result

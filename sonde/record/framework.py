@@ -1,0 +1,142 @@
+"""After the run: what the observers left in raw/ → tables, joined with the agent's.
+
+In: the raw folder, and the agent's `processes` and `threads` where there are. Out:
+`marks`, `ops`, `memory`, `kernels`, `launches`, `losses` and both rosters, all on CLOCK_MONOTONIC.
+A file that cannot be read is a loss with its name, never an error: the rest stands.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sonde.columns import Table
+from sonde.errors import SondeError
+from sonde.record import marks as mark_files
+from sonde.record.module_paths import ModulePaths
+from sonde.record.roster import Roster
+from sonde.record.window_tables import Numbering, read_window, read_window_lines
+from sonde.store import build
+
+PER_WINDOW = ("ops", "memory", "kernels", "launches")
+
+
+@dataclass(frozen=True)
+class Framework:
+    """What frameworks told. `tables` replaces the agent's `processes` and `threads`; add its `losses`."""
+
+    tables: dict[str, Table]
+    clock_uncertainty_ns: int = 0
+    versions: dict[str, str] = field(default_factory=dict)
+    windows: int = 0
+
+
+def framework_tables(raw: Path, processes: Table | None = None, threads: Table | None = None) -> Framework:
+    """Collect everything in `raw`."""
+    roster = Roster(processes, threads)
+    logs = [mark_files.read(path) for path in sorted(raw.glob("*.marks*.jsonl"))]
+    for log in logs:
+        _know(roster, log)
+    parts: dict[str, list[Table]] = {name: [] for name in PER_WINDOW}
+    losses: list[tuple[int, str, int, str, str]] = []
+    numbering = Numbering()
+    uncertainty = windows = 0
+    for path in sorted(raw.glob("*.windows.jsonl")):
+        pid = int(path.name.split(".")[0])
+        process = roster.process(pid)
+        modules = ModulePaths.read(raw / f"{pid}.modules.jsonl")
+        for window in read_window_lines(path):
+            base = raw / f"{pid}.window-{window['window']}"
+            try:
+                found = read_window(base, window, process, roster, modules, numbering)
+            except (SondeError, OSError, ValueError) as error:
+                losses.append((process, "window_unreadable", 1, "windows", f"{base.name}.json: {error}"))
+                continue
+            windows += 1
+            uncertainty = max(uncertainty, found.uncertainty_ns)
+            for name in PER_WINDOW:
+                if name in found.tables:
+                    parts[name].append(found.tables[name])
+    losses += _trouble(raw, roster)
+    losses += _not_entered(roster, {log.pid for log in logs})
+    marks, said = mark_files.tables(logs, roster)
+    tables = {name: build.concat(name, found) for name, found in parts.items()}
+    tables["marks"] = marks
+    tables["losses"] = build.concat("losses", [said, _losses(losses)])
+    tables["processes"], tables["threads"] = roster.processes(), roster.threads()
+    versions = {name: value for log in logs for name, value in log.versions.items()}
+    return Framework(tables, uncertainty, versions, windows)
+
+
+def _know(roster: Roster, log: mark_files.ProcessMarks) -> None:
+    facts = log.facts
+    process = roster.process(log.pid)
+    if not facts:
+        return
+    roster.know(process, rank=facts["rank"], world_size=facts["world_size"])
+    roster.know(process, runtime=f"python {facts['python']}")
+    if facts["rank"] >= 0 and not facts["forked"]:
+        roster.know(process, role="rank")
+
+
+def _trouble(raw: Path, roster: Roster) -> list[tuple[int, str, int, str, str]]:
+    """What the bootstrap could not do."""
+    found = []
+    for path in sorted(raw.glob("*.trouble.txt")):
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        process = roster.process(int(path.name.split(".")[0]))
+        found.append((process, "observer_failed", len(lines), "events", lines[0] if lines else ""))
+    return found
+
+
+def _not_entered(roster: Roster, entered: set[int]) -> list[tuple[int, str, int, str, str]]:
+    """Python processes that were started so that PYTHONPATH or sitecustomize is ignored."""
+    table = roster.processes()
+    found = []
+    for number, pid, command in zip(
+        table.array("process").tolist(),
+        table.array("pid").tolist(),
+        table.text("command").tolist(),
+        strict=True,
+    ):
+        flag = _isolating_flag(command or "")
+        if pid not in entered and flag:
+            detail = f"python {flag} ignores PYTHONPATH or sitecustomize: no steps, no operator windows"
+            found.append((number, "bootstrap_not_entered", 1, "processes", detail))
+    return found
+
+
+def _isolating_flag(command: str) -> str | None:
+    """The option of the interpreter (before script, -c or -m) that keeps the bootstrap out."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    if not words or "python" not in Path(words[0]).name:
+        return None
+    takes_value = False
+    for word in words[1:]:
+        if takes_value:
+            takes_value = False
+            continue
+        if not word.startswith("-") or word == "-" or word.startswith("--"):
+            return None
+        for letter in word[1:]:
+            if letter in "ISE":
+                return f"-{letter}"
+            if letter in "cm":
+                return None
+            if letter in "WX":
+                takes_value = word.endswith(letter)
+                break
+    return None
+
+
+def _losses(rows: list[tuple[int, str, int, str, str]]) -> Table:
+    if not rows:
+        return build.empty("losses")
+    names = ("process", "cause", "count", "unit", "detail")
+    return build.table(
+        "losses", len(rows), **dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    )

@@ -1,0 +1,78 @@
+"""When to open a window and for how many steps, so that all windows cost at most a share of run time.
+
+Pure: no clock, no torch. Enter step durations and what each window cost; leave the
+decision. The cost of the first window is guessed high from the model's size and
+then replaced by what windows really cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from statistics import median
+
+FEWEST_STEPS_BEFORE = 3  # compilers, caches and allocators settle in the first steps
+MOST_STEPS_BEFORE = 20  # after this many the program is as steady as it gets
+STEADY_RATIO = 1.25
+WINDOW_STEPS = 3
+MOST_WINDOWS = 8
+STEPS_BETWEEN = 10
+GUESS_FIXED_S = 0.012
+GUESS_PER_MODULE_S = 0.00015
+
+
+@dataclass
+class Budget:
+    """The account of one process. Times in seconds of CPU."""
+
+    share: float
+    modules: int = 1  # modules of the largest root seen, for the first guess
+    durations_s: list[float] = field(default_factory=list)
+    spent_s: float = 0.0
+    windows: int = 0
+    fixed_s: float = -1.0  # learned cost of a window apart from its steps
+    per_step_s: float = -1.0  # learned cost of a step inside a window
+    since_window: int = 0
+
+    def step(self, duration_s: float) -> None:
+        """A step outside windows took this long."""
+        self.since_window += 1
+        self.durations_s.append(duration_s)
+        if len(self.durations_s) > 64:
+            del self.durations_s[:32]
+
+    def expected_s(self, steps: int) -> float:
+        """What a window of so many steps would cost."""
+        if self.per_step_s >= 0:
+            return self.fixed_s + steps * self.per_step_s
+        return GUESS_FIXED_S + steps * self.modules * GUESS_PER_MODULE_S
+
+    def steps_to_record(self, cpu_s: float) -> int:
+        """Steps to record from this boundary on, 0 for none now. `cpu_s` is the process's CPU time."""
+        if self.windows >= MOST_WINDOWS or not self._steady():
+            return 0
+        if self.windows and self.since_window < STEPS_BETWEEN * 2**self.windows:
+            return 0
+        left_s = self.share * cpu_s - self.spent_s
+        for steps in range(WINDOW_STEPS, 0, -1):
+            if self.expected_s(steps) <= left_s:
+                return steps
+        return 0
+
+    def window(self, steps: int, control_s: float, extra_s: float) -> None:
+        """A window is over: `control_s` to start, stop and save, `extra_s` its steps' slowdown."""
+        self.windows += 1
+        self.since_window = 0
+        cost = control_s + extra_s
+        self.spent_s += cost
+        # Saving grows with the steps; a fifth stands for what does not.
+        self.fixed_s = cost * 0.2
+        self.per_step_s = cost * 0.8 / max(steps, 1)
+
+    def _steady(self) -> bool:
+        if len(self.durations_s) < FEWEST_STEPS_BEFORE:
+            return False
+        if len(self.durations_s) >= MOST_STEPS_BEFORE:
+            return True
+        recent = self.durations_s[-FEWEST_STEPS_BEFORE:]
+        middle = median(recent)
+        return max(recent) <= STEADY_RATIO * middle and min(recent) * STEADY_RATIO >= middle

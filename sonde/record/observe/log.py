@@ -1,0 +1,88 @@
+"""A crash-safe append-only text log that costs no system call per line.
+
+Lines are copied into a shared mapping of the file, so what was written survives
+`kill -9` at once: the kernel owns the pages. The file is longer than its text while
+the program runs (zero bytes at the end, which readers strip) and cut on close.
+Blocks are allocated before they are mapped, so a full disk ends the log, never the
+program with SIGBUS; `lost` counts the lines that found no room.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from threading import Lock
+
+CHUNK_BYTES = 256 * 1024
+
+
+class MappedLog:
+    """One writer process, any thread. Not to be called from a garbage-collection callback."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.lost = 0
+        self._end = 0
+        self._size = 0
+        self._lock = Lock()
+        self._map: mmap.mmap | None = None
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+
+    def write(self, line: str) -> None:
+        """Append one line; the newline is added here."""
+        data = (line + "\n").encode("utf-8", "backslashreplace")
+        with self._lock:
+            start, end = self._end, self._end + len(data)
+            if end > self._size and not self._grow(end):
+                self.lost += 1
+                return
+            assert self._map is not None
+            self._map[start:end] = data
+            self._end = end
+
+    def close(self) -> None:
+        """Cut the file to its text. Later lines are lost and counted."""
+        with self._lock:
+            if self._fd < 0:
+                return
+            if self._map is not None:
+                self._map.close()
+                self._map = None
+            os.ftruncate(self._fd, self._end)
+            os.close(self._fd)
+            self._fd = -1
+            self._size = 0
+
+    def abandon(self) -> None:
+        """In a forked child: let go of the parent's file without touching it."""
+        self._lock = Lock()  # the parent may have held it in another thread
+        if self._fd >= 0:
+            if self._map is not None:
+                self._map.close()
+                self._map = None
+            os.close(self._fd)
+            self._fd = -1
+            self._size = 0
+
+    def _grow(self, needed: int) -> bool:
+        if self._fd < 0:
+            return False
+        size = (needed // CHUNK_BYTES + 1) * CHUNK_BYTES
+        try:
+            os.posix_fallocate(self._fd, 0, size)
+            grown = mmap.mmap(self._fd, size)
+        except (OSError, ValueError):
+            return False
+        if self._map is not None:
+            self._map.close()
+        self._map = grown
+        self._size = size
+        return True
+
+
+def read_lines(path: str) -> list[str]:
+    """The whole lines of a log, closed or torn: zero bytes at the end and a cut last line are dropped."""
+    with open(path, "rb") as file:
+        text = file.read().rstrip(b"\0")
+    lines = text.split(b"\n")
+    return [line.decode("utf-8", "replace") for line in lines[:-1] if line]

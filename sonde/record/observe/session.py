@@ -1,0 +1,143 @@
+"""What the observers of one process share: options, the marks log, thread ids, life and death.
+
+One Session per process. After a fork the child gets a fresh log under its own pid and
+nothing of the parent's pending state; at exit the log is closed by `atexit`, and a
+process that dies earlier leaves a log that readers accept as it is.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sonde.record.observe.log import MappedLog
+
+now_ns = time.monotonic_ns
+
+
+class Session:
+    """Where marks go. Lines of raw/PID.marks.jsonl: kind, name, number, start_ns, end_ns, tid, more."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = options
+        self.raw = os.path.join(options["folder"], "raw")
+        self.cpu_start_s = time.process_time()
+        # Lines made where writing is not allowed (garbage collection); written with the next mark.
+        self.waiting: list[str] = []
+        self.on_exit: list[Callable[[], None]] = []  # run first to last
+        self.on_fork: list[Callable[[], None]] = []  # in the child, before anything else is observed
+        self._local = threading.local()
+        self._open()
+        self.describe(forked=False)
+        atexit.register(self.finish)
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    def tid(self) -> int:
+        """The operating system's id of this thread."""
+        try:
+            found: int = self._local.tid
+        except AttributeError:
+            found = self._local.tid = threading.get_native_id()
+        return found
+
+    def mark(
+        self, kind: str, name: str, start_ns: int, end_ns: int, number: int = -1, extra: str = ""
+    ) -> None:
+        """Append a mark. `extra` is further JSON members with a leading comma, already encoded."""
+        if self.waiting:
+            lines, self.waiting = self.waiting, []
+            for line in lines:
+                self.log.write(line)
+        self.log.write(
+            f'{{"kind":"{kind}","name":{quote(name)},"number":{number},"start_ns":{start_ns},'
+            f'"end_ns":{end_ns},"tid":{self.tid()}{extra}}}'
+        )
+
+    def lose(self, cause: str, count: int, unit: str, detail: str) -> None:
+        """Say that something is missing; ends up in `losses`."""
+        members = {"kind": "loss", "cause": cause, "count": count, "unit": unit, "detail": detail}
+        self.log.write(json.dumps(members))
+
+    def describe(self, forked: bool, **more: Any) -> None:
+        """Who this process is."""
+        environ = os.environ
+        self.log.write(
+            json.dumps(
+                {
+                    "kind": "process",
+                    "pid": os.getpid(),
+                    "parent": os.getppid(),
+                    "rank": _number(environ.get("RANK")),
+                    "world_size": _number(environ.get("WORLD_SIZE")),
+                    "forked": forked,
+                    "command": list(sys.orig_argv),
+                    "python": ".".join(map(str, sys.version_info[:3])),
+                    "time_ns": now_ns(),
+                    "epoch_offset_ns": time.time_ns() - now_ns(),
+                    **more,
+                }
+            )
+        )
+
+    def finish(self) -> None:
+        """End of the process: let every observer close what it has open, then the log."""
+        for action in self.on_exit:
+            try:
+                action()
+            except Exception as error:
+                self.lose("observer_failed", 1, "events", f"at exit: {type(error).__name__}: {error}")
+        for line in self.waiting:
+            self.log.write(line)
+        self.waiting = []
+        if self.log.lost:
+            self.lose("marks_not_written", self.log.lost, "events", "no room for the marks log")
+        self.log.close()
+
+    def _open(self) -> None:
+        os.makedirs(self.raw, exist_ok=True)
+        # A pid may come twice in a long job, and exec keeps it: never write over an older log.
+        number, pid = 0, os.getpid()
+        while True:
+            path = os.path.join(
+                self.raw, f"{pid}.marks.jsonl" if not number else f"{pid}.marks-{number}.jsonl"
+            )
+            if not os.path.exists(path):
+                break
+            number += 1
+        self.log = MappedLog(path)
+
+    def _after_fork(self) -> None:
+        self.log.abandon()
+        self.waiting = []
+        self._local = threading.local()
+        self.cpu_start_s = time.process_time()
+        try:
+            self._open()
+            self.describe(forked=True)
+        except OSError:
+            return  # no log: writes are counted as lost, the child runs on
+        for action in self.on_fork:
+            action()
+
+
+_QUOTED: dict[str, str] = {}
+
+
+def quote(text: str) -> str:
+    """JSON of a name; names repeat, so the few distinct ones are kept."""
+    found = _QUOTED.get(text)
+    if found is None:
+        if len(_QUOTED) > 4096:
+            _QUOTED.clear()
+        found = _QUOTED[text] = json.dumps(text)
+    return found
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isdigit() else -1

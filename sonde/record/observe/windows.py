@@ -1,0 +1,253 @@
+"""Deep windows: torch.profiler and the line trace around a few steps.
+
+The observers report step ends and module calls; this decides (with `Budget`, or as
+`--window` says) and acts at the next safe point, which is the entry of the next observed
+call: outside of any operator and of the optimizer's own record.
+
+raw/PID.window-N.json is the trace; raw/PID.windows.jsonl has one line per window:
+    {"window": N, "start_ns", "end_ns", "first_step", "steps", "tid", "clock": [[before, after]…],
+     "lines": true, "control_s", "reason"}
+A window that is open when the process dies leaves nothing but the mark that it was open.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from sonde.record.observe.budget import Budget
+from sonde.record.observe.kineto import KinetoWindow
+from sonde.record.observe.lines import LineTrace
+from sonde.record.observe.session import Session, now_ns
+
+if TYPE_CHECKING:
+    from sonde.record.observe.install import ThreadState
+
+# With --window all, a trace is cut at a step's end when it has become long.
+ALL_STEPS, ALL_NS = 50, 10_000_000_000
+BYTES_PER_EVENT, SECONDS_PER_EVENT = 300, 1.5e-6
+SECONDS_PER_LINE_EVENT = 0.5e-6
+
+
+class Windows:
+    """The windows of one process; they follow the first thread that makes steps."""
+
+    def __init__(self, torch: Any, session: Session) -> None:
+        self._torch = torch
+        self._session = session
+        options = session.options
+        self._mode: str = options.get("window", "auto")
+        self._first: int = options.get("first", -1)
+        self._last: int = options.get("last", -1)
+        self._with_lines: bool = options.get("lines", True)
+        self._budget = Budget(options.get("budget", 0.02))
+        self._thread = 0  # tid of the thread that windows follow
+        self._ended_ns = -1
+        self._steps = 0  # steps that ended on that thread
+        self._wish = 0  # steps to record from the next safe point on; -1: until told
+        self._closing = False
+        self._open: KinetoWindow | None = None
+        self._lines: LineTrace | None = None
+        self._open_steps = 0
+        self._wanted_steps = 0
+        self._control_s = 0.0
+        self._count = 0
+        self._trained = False
+        self._anchor = 0  # root module whose calls count as steps when nothing trains
+        self._aside = False
+        self._pending = False  # a safe point has something to do
+
+    # What observers report ------------------------------------------------------
+
+    def ready(self) -> None:
+        """All observers are in place."""
+        if self._mode == "all" or (self._mode == "steps" and self._first == 0):
+            self._wish, self._pending = -1, True
+
+    def root_named(self, modules: int) -> None:
+        """A root module with so many modules was called for the first time."""
+        self._budget.modules = max(self._budget.modules, modules)
+
+    def step_ended(self, thread: ThreadState, end_ns: int) -> None:
+        """A training step ended on `thread`."""
+        if not self._trained:
+            self._trained = True
+            self._steps, self._ended_ns = 0, -1  # module calls before were no steps
+        self._boundary(thread, end_ns)
+
+    def module_called(self, thread: ThreadState, pointer: int, start_ns: int, end_ns: int) -> None:
+        """An outermost module call ended: a step, as long as nothing trains."""
+        if self._trained or thread.steps.trained or thread.steps.backwards:
+            return
+        if not self._anchor:
+            self._anchor = pointer
+        if pointer == self._anchor:
+            self._boundary(thread, end_ns)
+
+    def said_step(self, thread: ThreadState, end_ns: int) -> None:
+        """The program called `sonde.step()`."""
+        self.step_ended(thread, end_ns)
+
+    def safe_point(self, thread: ThreadState) -> None:
+        """Between operators: open or close what was decided."""
+        if self._pending and (not self._thread or thread.tid == self._thread):
+            self._thread = self._thread or thread.tid
+            self._act()
+
+    def step_aside(self, why: str) -> None:
+        """The program uses torch.profiler itself; there can be only one."""
+        if not self._aside:
+            self._aside = True
+            self._session.lose("own_profiler", 1, "windows", why)
+        if self._open is not None:
+            self._stop("own_profiler")
+        self._wish, self._pending = 0, False
+
+    def open_now(self) -> bool:
+        """Open a window at once, for `sonde.profile()`; False when that cannot be."""
+        self._thread = self._session.tid()
+        self._wish = -1
+        self._act()
+        return self._open is not None
+
+    def close_now(self) -> None:
+        if self._open is not None:
+            self._stop("region ended")
+
+    def finish(self) -> None:
+        """The process ends: keep what an open window has."""
+        self._pending = False
+        if self._open is not None:
+            self._stop("program ended")
+
+    def forked(self) -> None:
+        """In a forked child: a profiler that ran before the fork must not be touched here."""
+        if self._count or self._open is not None:
+            self._aside = True
+        if self._lines is not None:
+            self._lines.stop()
+        self._open = self._lines = None
+        self._thread, self._steps, self._ended_ns = 0, 0, -1
+        self._pending, self._wish, self._trained, self._anchor = False, 0, False, 0
+        self._budget = Budget(self._session.options.get("budget", 0.02))
+
+    # Decisions --------------------------------------------------------------
+
+    def _boundary(self, thread: ThreadState, end_ns: int) -> None:
+        if not self._thread:
+            self._thread = thread.tid
+        if thread.tid != self._thread or self._aside:
+            return
+        self._steps += 1
+        if self._open is not None:
+            self._open_steps += 1
+            self._closing = self._is_long_enough(end_ns)
+            self._pending = self._closing
+        else:
+            if self._ended_ns >= 0:
+                self._budget.step((end_ns - self._ended_ns) / 1e9)
+            self._wish = self._decide()
+            self._pending = self._wish != 0
+        self._ended_ns = end_ns
+
+    def _decide(self) -> int:
+        if self._mode == "auto":
+            return self._budget.steps_to_record(time.process_time())
+        if self._mode == "steps" and self._steps == self._first:
+            return self._last - self._first
+        return -1 if self._mode == "all" else 0
+
+    def _is_long_enough(self, end_ns: int) -> bool:
+        assert self._open is not None
+        if self._mode == "all":
+            return self._open_steps >= ALL_STEPS or end_ns - self._open.start_ns > ALL_NS
+        if self._mode == "steps":
+            return self._steps >= self._last
+        return self._open_steps >= self._wanted_steps
+
+    # Actions ----------------------------------------------------------------
+
+    def _act(self) -> None:
+        self._pending = False
+        if self._open is not None and self._closing:
+            self._stop("complete")
+            self._closing = False
+            if self._mode == "all":
+                self._wish = -1
+            self._ended_ns = -1  # the time to save is no part of a step
+        if self._wish and self._open is None and not self._aside:
+            self._start()
+
+    def _start(self) -> None:
+        started_s = time.thread_time()
+        window = KinetoWindow(self._torch)
+        self._wanted_steps, self._wish = self._wish, 0
+        try:
+            window.start()
+        except Exception as error:
+            self._aside = True
+            self._session.lose("window_failed", 1, "windows", f"{type(error).__name__}: {error}")
+            return
+        self._open, self._open_steps = window, 0
+        self._session.mark("window", "open", window.start_ns, window.start_ns, self._count)
+        if self._with_lines:
+            lines = LineTrace(self._torch)
+            if lines.start(_program_frame()):
+                self._lines = lines
+        self._control_s = time.thread_time() - started_s
+
+    def _stop(self, reason: str) -> None:
+        window, lines = self._open, self._lines
+        assert window is not None
+        self._open = self._lines = None
+        if lines is not None:
+            lines.stop()
+        started_s = time.thread_time()
+        base = os.path.join(self._session.raw, f"{os.getpid()}.window-{self._count}")
+        try:
+            window.stop()
+            window.save(base + ".json")
+            if lines is not None:
+                lines.save(base + ".lines")
+        except Exception as error:
+            self._aside = True
+            self._session.lose("window_failed", 1, "windows", f"{type(error).__name__}: {error}")
+            return
+        control_s = self._control_s + time.thread_time() - started_s
+        extra_s = os.path.getsize(base + ".json") / BYTES_PER_EVENT * SECONDS_PER_EVENT
+        if lines is not None:
+            extra_s += len(lines.events) / 4 * SECONDS_PER_LINE_EVENT
+        self._budget.window(self._open_steps, control_s, extra_s)
+        self._write_line(window, lines is not None, control_s + extra_s, reason)
+        self._session.mark("window", reason, window.start_ns, window.end_ns, self._count)
+        self._count += 1
+
+    def _write_line(self, window: KinetoWindow, lines: bool, cost_s: float, reason: str) -> None:
+        line = {
+            "window": self._count,
+            "start_ns": window.start_ns,
+            "end_ns": window.end_ns,
+            "tid": self._thread,
+            "steps": self._open_steps,
+            "first_step": self._steps - self._open_steps,
+            "clock": window.clock,
+            "lines": lines,
+            "cost_s": round(cost_s, 6),
+            "reason": reason,
+            "saved_ns": now_ns(),
+        }
+        path = os.path.join(self._session.raw, f"{os.getpid()}.windows.jsonl")
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def _program_frame() -> Any:
+    """The innermost frame that is not of the observers."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(here):
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame

@@ -1,0 +1,177 @@
+"""A window's files → `ops`, `memory`, `kernels`, `launches` on the recording's clock and numbering.
+
+The clock records of the window bound the offset between Kineto's clock and CLOCK_MONOTONIC
+from both sides; the middle of the tightest bounds is taken, half their width is the
+uncertainty. Each operator then gets the line, stack and module that ran when it began,
+and backward operators those of their forward operator.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sonde.analyze.backward import with_forward
+from sonde.analyze.op_memory import with_memory
+from sonde.columns import Array, Column, Interner, Table, Text
+from sonde.record import line_states, trace_json
+from sonde.record.module_paths import ModulePaths
+from sonde.record.observe.kineto import CLOCK_NAME
+from sonde.record.roster import Roster
+
+TraceReader = Callable[[Path], dict[str, Table]]
+TIMES = {"ops": ("start_ns", "end_ns"), "memory": ("time_ns",)}
+TIMES |= {"kernels": ("start_ns", "end_ns"), "launches": ("start_ns", "end_ns")}
+
+
+@dataclass
+class Numbering:
+    """Next free identities, so that windows of all processes share one table."""
+
+    op: int = 0
+    kernel: int = 0
+    launch: int = 0
+
+
+@dataclass(frozen=True)
+class WindowTables:
+    """The tables of one window, and how far its times may be off."""
+
+    tables: dict[str, Table]
+    uncertainty_ns: int
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def read_window(
+    base: Path,
+    window: dict[str, Any],
+    process: int,
+    roster: Roster,
+    modules: ModulePaths,
+    numbering: Numbering,
+    read_trace: TraceReader = trace_json.read,
+) -> WindowTables:
+    """Everything of one window; `base` is raw/PID.window-N."""
+    tables = dict(read_trace(Path(f"{base}.json")))
+    offset, uncertainty = clock_offset(tables["ops"], window["clock"])
+    tables = _shift(tables, offset)
+    ops = tables["ops"]
+    ops = ops.take(~ops.text("name").equals(CLOCK_NAME))
+    states = line_states.read(base, modules)
+    tables["ops"] = ops
+    tables = _renumber(tables, process, roster, numbering)
+    ops = tables["ops"]
+    if states is not None:
+        followed = ops.array("thread") == roster.thread(process, window["tid"])
+        ops = _with_lines(ops, states, followed)
+    tables["ops"], tables["memory"] = with_memory(with_forward(ops), tables["memory"])
+    return WindowTables(tables, uncertainty)
+
+
+def clock_offset(ops: Table, clock: list[list[int]]) -> tuple[int, int]:
+    """What to add to Kineto's times, and how far that may be off."""
+    rows = np.flatnonzero(ops.text("name").equals(CLOCK_NAME))
+    start = np.sort(ops.array("start_ns")[rows])
+    end = np.sort(ops.array("end_ns")[rows])
+    pairs = np.asarray(clock, np.int64).reshape(-1, 2)
+    if not len(rows) or len(rows) != len(pairs):
+        raise ValueError(f"{len(rows)} clock records in the trace, {len(pairs)} noted")
+    lower, upper = pairs[:, 0] - start, pairs[:, 1] - end  # before <= start + offset; end + offset <= after
+    low, high = int(lower.max()), int(upper.min())
+    # Bounds that cross tell of drift between the window's ends: then they say how much.
+    return (low + high) // 2, (abs(high - low) + 1) // 2
+
+
+def _shift(tables: dict[str, Table], offset: int) -> dict[str, Table]:
+    for name, columns in TIMES.items():
+        if name in tables:
+            table = tables[name]
+            tables[name] = table.with_columns(**{c: table.array(c) + offset for c in columns})
+    return tables
+
+
+def _renumber(
+    tables: dict[str, Table], process: int, roster: Roster, numbering: Numbering
+) -> dict[str, Table]:
+    threads = tables.pop("threads")
+    tables.pop("processes", None)
+    largest = int(threads.array("thread").max(initial=-1))
+    number = np.full(largest + 2, -1, np.int64)
+    for row, tid, name in zip(
+        threads.array("thread").tolist(),
+        threads.array("tid").tolist(),
+        threads.text("name").tolist(),
+        strict=True,
+    ):
+        number[row] = roster.thread(process, tid, name)
+    ops = tables["ops"]
+    identity = _Renumber(ops.array("op"), numbering.op)
+    numbering.op += len(ops)
+    links = {"op": identity, "parent": identity, "forward_op": identity}
+    if "launches" in tables:
+        links["launch"] = _Renumber(tables["launches"].array("launch"), numbering.launch)
+        numbering.launch += len(tables["launches"])
+    if "kernels" in tables:
+        links["kernel"] = _Renumber(tables["kernels"].array("kernel"), numbering.kernel)
+        numbering.kernel += len(tables["kernels"])
+    result: dict[str, Table] = {}
+    for name, table in tables.items():
+        changed: dict[str, Column] = {}
+        for column in table:
+            link = links.get(column)
+            if link is not None:
+                changed[column] = link(table.array(column))
+        if "thread" in table:
+            changed["thread"] = number[table.array("thread")].astype(np.int32)
+        if "process" in table:
+            changed["process"] = np.full(len(table), process, np.int32)
+        result[name] = table.with_columns(**changed)
+    return result
+
+
+class _Renumber:
+    """Old identities → consecutive ones from `first` on, in the order of rows; unknown ones → -1."""
+
+    def __init__(self, old: Array, first: int) -> None:
+        self._order = np.argsort(old, kind="stable")
+        self._old = old[self._order]
+        self._first = first
+
+    def __call__(self, values: Array) -> Array:
+        if not len(self._old):
+            return np.full(len(values), -1, np.int64)
+        at = np.minimum(np.searchsorted(self._old, values), len(self._old) - 1)
+        return np.where(self._old[at] == values, self._order[at] + self._first, -1)
+
+
+def _with_lines(ops: Table, states: line_states.LineStates, followed: Array) -> Table:
+    state = np.where(followed, states.at(ops.array("start_ns")), -1)
+    rows = state + 1  # row 0 stands for "not known"
+    known = states.states
+    intern_file, intern_stack, intern_module = Interner(), Interner(), Interner()
+    files = np.array([-1] + [intern_file(s.file) for s in known], np.int32)
+    stacks = np.array([-1] + [intern_stack(s.stack or None) for s in known], np.int32)
+    paths = np.array([-1] + [intern_module(s.module) for s in known], np.int32)
+    lines = np.array([-1] + [s.line for s in known], np.int32)
+    return ops.with_columns(
+        file=Text(files[rows], intern_file.values),
+        stack=Text(stacks[rows], intern_stack.values),
+        module=Text(paths[rows], intern_module.values),
+        line=lines[rows],
+    )
+
+
+def read_window_lines(path: Path) -> list[dict[str, Any]]:
+    """raw/PID.windows.jsonl; a cut last line is dropped."""
+    found = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            continue
+    return found

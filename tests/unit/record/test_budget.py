@@ -1,0 +1,70 @@
+"""When windows open: after warm-up, when they fit, and never beyond the share of run time."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonde.record.observe.budget import MOST_WINDOWS, WINDOW_STEPS, Budget
+
+
+def test_no_window_before_steps_are_steady() -> None:
+    budget = Budget(0.02)
+    budget.step(5.0)
+    budget.step(1.0)
+    assert budget.steps_to_record(cpu_s=1000) == 0
+    budget.step(0.1)
+    assert budget.steps_to_record(cpu_s=1000) == 0
+    budget.step(0.1)
+    budget.step(0.1)
+    assert budget.steps_to_record(cpu_s=1000) == WINDOW_STEPS
+
+
+def test_a_program_that_never_gets_steady_is_recorded_all_the_same() -> None:
+    budget = Budget(0.02)
+    for number in range(20):
+        budget.step(1.0 + number % 2)
+    assert budget.steps_to_record(cpu_s=1000) == WINDOW_STEPS
+
+
+def test_a_window_waits_until_it_fits() -> None:
+    budget = Budget(0.02, modules=1000)
+    for _ in range(5):
+        budget.step(1.0)
+    assert budget.steps_to_record(cpu_s=1.0) == 0
+    assert budget.steps_to_record(cpu_s=10.0) == 1
+    assert budget.steps_to_record(cpu_s=100.0) == WINDOW_STEPS
+
+
+def test_the_cost_of_the_first_window_replaces_the_guess() -> None:
+    budget = Budget(0.02)
+    budget.window(3, control_s=2.0, extra_s=1.0)
+    assert budget.expected_s(3) == pytest.approx(3.0)
+    for _ in range(100):
+        budget.step(1.0)
+    assert budget.steps_to_record(cpu_s=170.0) == 0  # 3.4 s allowed, 3.0 spent
+    assert budget.steps_to_record(cpu_s=400.0) == WINDOW_STEPS
+
+
+@given(
+    st.lists(st.floats(0.001, 2.0), min_size=1, max_size=300),
+    st.floats(0.001, 0.5),
+    st.floats(0.0005, 0.05),
+)
+def test_spending_never_exceeds_the_share_by_more_than_the_first_window(
+    durations: list[float], per_step: float, share: float
+) -> None:
+    budget = Budget(share)
+    cpu, first = 2.0, 0.0
+    for duration in durations:
+        cpu += duration
+        budget.step(duration)
+        steps = budget.steps_to_record(cpu)
+        if steps:
+            cost = steps * per_step
+            cpu += cost
+            budget.window(steps, cost, 0.0)
+            first = first or cost
+    assert budget.windows <= MOST_WINDOWS
+    assert budget.spent_s <= share * cpu + first + 1e-9
