@@ -70,17 +70,11 @@ def placement(place: Place) -> list[Setting]:
     ]
     if place.effective_cpus == 1:
         return [Setting(s.name, impossible="there is one CPU") for s in found]
-    several = len(place.nodes) > 1
-    why = (
-        ""
-        if several and shutil.which("numactl")
-        else "numactl is not installed"
-        if several
-        else "one NUMA node"
-    )
-    found.append(
-        Setting("one NUMA node", prefix=("numactl", "--cpunodebind=0", "--membind=0"), impossible=why)
-    )
+    why = "" if shutil.which("numactl") else "numactl is not installed"
+    if len(place.nodes) <= 1:
+        why = "there is one NUMA node"
+    bind = ("numactl", "--cpunodebind=0", "--membind=0")
+    found.append(Setting("one NUMA node", prefix=bind, impossible=why))
     found.append(Setting("memory interleaved", prefix=("numactl", "--interleave=all"), impossible=why))
     return found
 
