@@ -1,0 +1,260 @@
+"""Runtime calls and device activities of a trace → `launches` and `kernels`, linked.
+
+op → launch: by External id, else by the innermost op around the call.
+launch → kernel: by correlation; a graph launch has many kernels.
+Kernels that have no launch, or start before it (two clocks), are kept as they
+are and counted; nothing is clipped.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from sonde.columns import Array, Column, Table, Text
+from sonde.importers import call_tree
+from sonde.importers.kernel_class import class_of
+from sonde.importers.kineto_events import Events
+from sonde.importers.kineto_ops import COLLECTIVE_KEYS, Ops
+from sonde.importers.kineto_threads import Threads
+from sonde.importers.launch_kind import kind_of
+from sonde.importers.trace_library import DEVICE, LAUNCHES, WORD_ID, NativeTrace
+from sonde.store import build
+
+_LAUNCH_ARGUMENTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "correlation": ("i64", ("correlation",)),
+    "external_id": ("i64", ("External id", "external id")),
+}
+_KERNEL_ARGUMENTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    **_LAUNCH_ARGUMENTS,
+    "device": ("i64", ("device",)),
+    "stream": ("i64", ("stream",)),
+    "graph": ("i64", ("graph id",)),
+    "graph_node": ("i64", ("graph node id",)),
+    "bytes": ("i64", ("bytes", "size")),
+    "bandwidth_gbs": ("f64", ("memory bandwidth (GB/s)",)),
+    "grid": ("text", ("grid",)),
+    "block": ("text", ("block",)),
+    "registers": ("i64", ("registers per thread",)),
+    "shared_bytes": ("i64", ("shared memory",)),
+    "occupancy": ("f64", ("est. achieved occupancy %", "theoretical occupancy %")),
+    "blocks_per_sm": ("f64", ("blocks per SM",)),
+    "warps_per_sm": ("f64", ("warps per SM",)),
+}
+_KIND_OF_CATEGORY = {
+    "gpu_memcpy": "memcpy",
+    "Memcpy": "memcpy",
+    "gpu_memset": "memset",
+    "Memset": "memset",
+    "cuda_sync": "sync",
+    "xpu_sync": "sync",
+    "cuda_event": "sync",
+    "gpu_user_annotation": "annotation",
+    "cuda_profiler_range": "annotation",
+    "mtia_insight": "annotation",
+}
+_WORK = ("kernel", "memcpy", "memset")  # what a host call causes
+_CAUSES = ("launch", "graph", "copy", "set")  # host calls that cause it
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class Device:
+    """The two tables and what is doubtful in their links."""
+
+    launches: Table
+    kernels: Table
+    without_launch: int
+    before_launch: int
+    earliest_ns: int  # how far the worst kernel starts before its launch
+
+
+def _extra(trace: NativeTrace, family: int, known: dict[str, tuple[str, tuple[str, ...]]]) -> Array:
+    names = {key for _, keys in known.values() for key in keys} | set(COLLECTIVE_KEYS)
+    return trace.compose(family, [key not in names for key in trace.keys()])
+
+
+def _by_number(numbers: Array, rows: Array, wanted: Array) -> Array:
+    """For each wanted number the row that has it, -1 when none; of several the last given."""
+    result = np.full(len(wanted), -1, np.int64)
+    if not len(numbers):
+        return result
+    order = np.argsort(numbers, kind="stable")
+    numbers, rows = numbers[order], rows[order]
+    at = np.searchsorted(numbers, wanted, side="right") - 1
+    hit = (at >= 0) & (wanted > 0)
+    hit[hit] = numbers[at[hit]] == wanted[hit]
+    result[hit] = rows[at[hit]]
+    return result
+
+
+def _in_document(numbers: Array, document: Array) -> Array:
+    """Ids of different documents of one file made distinct; all as they are for a single one."""
+    return numbers if not len(document) or not document.any() else numbers | (document.astype(np.int64) << 56)
+
+
+def launches_of(trace: NativeTrace, events: Events, threads: Threads, ops: Ops) -> Table:
+    """The `launches` table, ordered as in the file."""
+    args = {k: events.restrict(v) for k, v in trace.arguments(LAUNCHES, _LAUNCH_ARGUMENTS).items()}
+    thread = threads.thread_of_track[events.track]
+    documents = trace.tracks("document")
+    external = _in_document(args["external_id"], documents[events.track])
+    table = ops.table
+    op_external = _in_document(table.array("external_id"), documents[ops.track])
+    is_frame = table.text("kind").matches(("python", "module"))
+    known = np.flatnonzero((op_external > 0) & ~is_frame)
+    op = _by_number(op_external[known], known, external)
+    open_rows = np.flatnonzero(op < 0)
+    columns = [table.array(c) for c in ("thread", "start_ns", "end_ns", "parent")]
+    for eligible in (table.text("kind").matches(("op", "backward", "compiled")), None):
+        found = call_tree.enclose(
+            *columns, eligible, thread[open_rows], events.start_ns[open_rows]
+        )
+        op[open_rows] = found
+        open_rows = open_rows[found < 0]
+    names = events.name
+    kinds = Text.of([kind_of(v) for v in names.values])
+    apis = Text.of(["driver" if v.endswith("_driver") else "runtime" for v in events.category.values])
+    return build.table(
+        "launches",
+        launch=np.arange(len(events), dtype=np.int64),
+        thread=thread,
+        start_ns=events.start_ns,
+        end_ns=events.end_ns,
+        name=names,
+        kind=_through(names, kinds),
+        api=_through(events.category, apis),
+        correlation=args["correlation"],
+        external_id=args["external_id"],
+        op=op,
+        extra=trace.text(events.restrict(_extra(trace, LAUNCHES, _LAUNCH_ARGUMENTS))),
+    )
+
+
+def _through(column: Text, of_value: Text) -> Text:
+    """A property of the distinct values of a column, spread over its rows."""
+    codes = np.append(of_value.codes, np.int32(-1))[column.codes]
+    return Text(codes.astype(np.int32), of_value.values)
+
+
+def device_of(
+    trace: NativeTrace, events: Events, launch_events: Events, threads: Threads, ops: Ops
+) -> Device:
+    """Both tables, with kernels linked to launches and ops."""
+    launches = launches_of(trace, launch_events, threads, ops)
+    args = {k: events.restrict(v) for k, v in trace.arguments(DEVICE, _KERNEL_ARGUMENTS).items()}
+    documents = trace.tracks("document")
+    own_document = documents[events.track]
+    kind = _kernel_kinds(events)
+    correlation = args["correlation"]
+    launch = _launch_of(launches, documents[launch_events.track], correlation, own_document)
+    op = np.where(launch >= 0, np.append(launches.array("op"), -1)[launch], -1)
+    op_external = _in_document(ops.table.array("external_id"), documents[ops.track])
+    known = np.flatnonzero(op_external > 0)
+    by_external = _by_number(op_external[known], known, _in_document(args["external_id"], own_document))
+    is_work = kind.matches((*_WORK, "sync"))
+    op = np.where((op < 0) & is_work, by_external, op)
+    collective = _collectives(trace, events, ops, op)
+    process = np.append(threads.threads.array("process"), -1)[
+        np.append(launches.array("thread"), -1)[launch]
+    ]
+    fallback = np.array([threads.process_of_document.get(int(d), 0) for d in range(int(documents.max(initial=0)) + 1)])
+    process = np.where(process >= 0, process, fallback[own_document])
+    columns: dict[str, Column] = {
+        "kernel": np.arange(len(events), dtype=np.int64),
+        "process": process.astype(np.int32),
+        "device": _device(trace, events, args["device"]),
+        "stream": _stream(trace, events, args["stream"]),
+        "start_ns": events.start_ns,
+        "end_ns": events.end_ns,
+        "name": events.name,
+        "kind": kind,
+        "class": _classes(events.name, kind, collective),
+        "correlation": correlation,
+        "launch": launch,
+        "op": op,
+        "graph": np.where(args["graph"] > 0, args["graph"], -1),
+        "graph_node": np.where(args["graph_node"] > 0, args["graph_node"], -1),
+        "bytes": args["bytes"],
+        "bandwidth_gbs": args["bandwidth_gbs"],
+        "grid": trace.text(args["grid"]),
+        "block": trace.text(args["block"]),
+        "registers": args["registers"],
+        "shared_bytes": args["shared_bytes"],
+        "occupancy": args["occupancy"],
+        "blocks_per_sm": args["blocks_per_sm"],
+        "warps_per_sm": args["warps_per_sm"],
+        "collective": collective,
+        "extra": trace.text(events.restrict(_extra(trace, DEVICE, _KERNEL_ARGUMENTS))),
+    }
+    work = kind.matches(_WORK)
+    linked = work & (launch >= 0)
+    early = np.append(launches.array("start_ns"), 0)[launch][linked] - events.start_ns[linked]
+    return Device(
+        launches,
+        build.table("kernels", len(events), **columns),
+        int((work & (launch < 0)).sum()),
+        int((early > 0).sum()),
+        int(early.max(initial=0)),
+    )
+
+
+def _launch_of(launches: Table, launch_document: Array, correlation: Array, own_document: Array) -> Array:
+    """The host call with the same correlation; calls that cause work win over others (waits)."""
+    number = _in_document(launches.array("correlation"), launch_document)
+    rank = launches.text("kind").matches(_CAUSES)
+    rows = np.flatnonzero(launches.array("correlation") > 0)
+    rows = rows[np.argsort(rank[rows], kind="stable")]  # the last of several is taken: causes last
+    return _by_number(number[rows], rows, _in_document(correlation, own_document))
+
+
+def _kernel_kinds(events: Events) -> Text:
+    kinds = ["kernel", "memcpy", "memset", "sync", "annotation"]
+    of_category = np.array(
+        [kinds.index(_KIND_OF_CATEGORY.get(v, "kernel")) for v in events.category.values] + [0], np.int32
+    )
+    codes = of_category[events.category.codes]
+    # MTIA has one category for all: its DMA requests are copies.
+    is_dma = np.array([v.startswith("dma") for v in events.name.values] + [False])
+    codes[(codes == 0) & is_dma[events.name.codes]] = 1
+    return Text(codes.astype(np.int32), kinds)
+
+
+def _classes(name: Text, kind: Text, collective: Text) -> Text:
+    classes = ["compute", "communication", "copy", "sync"]
+    width = len(kind.values)
+    pairs = name.codes.astype(np.int64) * width + kind.codes
+    distinct, inverse = np.unique(pairs, return_inverse=True)
+    found = [class_of(name.values[p // width] if p >= 0 else "", kind.values[p % width]) for p in distinct.tolist()]
+    codes = np.array([-1 if c is None else classes.index(c) for c in found], np.int32)
+    result = codes[inverse] if len(codes) else np.empty(0, np.int32)
+    # A kernel that an op with collective arguments launched is communication, whatever its name.
+    result = np.where((collective.codes >= 0) & (result == 0), 1, result)
+    return Text(result.astype(np.int32), classes)
+
+
+def _collectives(trace: NativeTrace, events: Events, ops: Ops, op: Array) -> Text:
+    """The collective's arguments: the kernel's own, else those of the op around its launch."""
+    own = events.restrict(trace.compose(DEVICE, [k in COLLECTIVE_KEYS for k in trace.keys()]))
+    from_op = Text(np.append(ops.collective.codes, np.int32(-1))[op], ops.collective.values)
+    joined = Text.concat([trace.text(own), from_op])
+    first, second = joined.codes[: len(own)], joined.codes[len(own) :]
+    return Text(np.where(first >= 0, first, second).astype(np.int32), joined.values)
+
+
+def _device(trace: NativeTrace, events: Events, given: Array) -> Array:
+    """The device argument; else the trace's process id, which for a GPU is its index."""
+    pid = trace.tracks("pid")[events.track]
+    small = (pid >= 0) & (pid < 4096)
+    return np.where(given >= 0, given, np.where(small, pid, -1)).astype(np.int32)
+
+
+def _stream(trace: NativeTrace, events: Events, given: Array) -> Array:
+    """The stream argument; else the trace's thread id ("stream 7" in old traces)."""
+    tid = trace.tracks("tid").copy()
+    for track in np.flatnonzero(tid < WORD_ID + 2**32).tolist():
+        found = _NUMBER.search(trace.string(int(tid[track]) - WORD_ID))
+        tid[track] = int(found[0]) if found else -1
+    return np.where(given >= 0, given, tid[events.track])
