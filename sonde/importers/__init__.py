@@ -1,13 +1,92 @@
-"""What other tools wrote, as recordings."""
+"""What other tools recorded → the same tables: one file per format, one table of formats.
+
+`open_any` opens whatever a user has: a recording of Sonde, or a file that one of
+the importers knows by its content. Adding a format is one file and one line.
+"""
 
 from __future__ import annotations
 
+import gzip
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from sonde.store.reader import open_recording
+from sonde.errors import InputError
 from sonde.store.recording import Recording
+
+_HEAD_BYTES = 65536
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: `sniff` looks at the first bytes (inflated), `read` makes a recording."""
+
+    name: str
+    sniff: Callable[[bytes], bool]
+    read: Callable[[Path], Recording]
+
+
+def _is_kineto(head: bytes) -> bool:
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    return start in (b"{", b"[")
+
+
+def _read_kineto(path: Path) -> Recording:
+    from sonde.importers import kineto
+
+    return kineto.read(path)
+
+
+# In the order of asking: the most particular first, JSON of any kind last.
+FORMATS: tuple[Format, ...] = (Format("kineto", _is_kineto, _read_kineto),)
 
 
 def open_any(path: Path) -> Recording:
-    """Open a recording, or import a file that an importer knows."""
-    return open_recording(path)
+    """The recording in `path`: a .sonde folder or packed file, or an imported file."""
+    from sonde.store import reader
+
+    if not path.exists():
+        raise InputError(f"{path} does not exist", "give a recording (NAME.sonde) or a trace file")
+    if path.is_dir() or reader.is_recording(path):
+        return reader.open_recording(path)
+    head = head_of(path)
+    for known in FORMATS:
+        if known.sniff(head):
+            return known.read(path)
+    if not head:
+        raise InputError(f"{path} is empty", "record or export it again")
+    raise InputError(
+        f"{path} has no format that Sonde knows: it starts with {head[:16]!r}",
+        f"Sonde imports {', '.join(f.name for f in FORMATS)} and opens its own recordings",
+    )
+
+
+def head_of(path: Path, size: int = _HEAD_BYTES) -> bytes:
+    """The first bytes of a file, inflated when it is gzip."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(size)
+            if head[:2] != b"\x1f\x8b":
+                return head
+            file.seek(0)
+            try:
+                return gzip.GzipFile(fileobj=file).read1(size)
+            except (OSError, EOFError, zlib.error):
+                return b""
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def find_traces(folder: Path) -> list[Path]:
+    """Files below `folder` that may be traces of ranks, by name and then by content, sorted."""
+    found = [p for p in folder.rglob("*") if p.is_file() and p.name.endswith((".json", ".json.gz"))]
+    return sorted(p for p in found if is_trace(p))
+
+
+def is_trace(path: Path) -> bool:
+    """Whether the first bytes look like events of a trace."""
+    head = head_of(path)
+    return _is_kineto(head) and any(
+        word in head for word in (b'"traceEvents"', b'"ph"', b'"schemaVersion"', b'"deviceProperties"')
+    )

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from typing import Any
 
 import numpy as np
 
 from sonde import native
-from sonde.columns import Array
+from sonde.columns import Array, Table
 
 
 @functools.cache
 def _library() -> ctypes.CDLL:
     lib = native.tools()
-    pointer, i64 = ctypes.c_void_p, ctypes.c_int64
+    pointer: Any = ctypes.c_void_p
+    i64: Any = ctypes.c_int64
     lib.sonde_nest.argtypes = [i64] + [pointer] * 5
     lib.sonde_nest.restype = i64
     lib.sonde_enclose.argtypes = [i64] + [pointer] * 5 + [i64] + [pointer] * 3
@@ -41,7 +43,7 @@ def nest(track: Array, start_ns: Array, duration_ns: Array) -> tuple[Array, Arra
     """
     count = len(track)
     order, parent = np.empty(count, np.int64), np.empty(count, np.int64)
-    inputs = [
+    inputs: list[Array] = [
         np.ascontiguousarray(track, np.int32),
         np.ascontiguousarray(start_ns, np.int64),
         np.ascontiguousarray(duration_ns, np.int64),
@@ -65,14 +67,17 @@ def enclose(
 
     Calls are sorted as `nest` sorts them; `parent` holds rows of the same arrays.
     """
-    arrays = [
+    arrays: list[Array] = [
         np.ascontiguousarray(track, np.int32),
         np.ascontiguousarray(start_ns, np.int64),
         np.ascontiguousarray(end_ns, np.int64),
         np.ascontiguousarray(parent, np.int64),
     ]
     mask = None if eligible is None else np.ascontiguousarray(eligible, np.uint8)
-    queries = [np.ascontiguousarray(query_track, np.int32), np.ascontiguousarray(query_ns, np.int64)]
+    queries: list[Array] = [
+        np.ascontiguousarray(query_track, np.int32),
+        np.ascontiguousarray(query_ns, np.int64),
+    ]
     found = np.empty(len(query_track), np.int64)
     _library().sonde_enclose(
         len(track),
@@ -83,6 +88,19 @@ def enclose(
         found.ctypes.data,
     )
     return found
+
+
+def enclose_in(ops: Table, eligible: Array | None, query_thread: Array, query_ns: Array) -> Array:
+    """`enclose` for the `ops` table: the row around each (thread, moment)."""
+    return enclose(
+        ops.array("thread"),
+        ops.array("start_ns"),
+        ops.array("end_ns"),
+        ops.array("parent"),
+        eligible,
+        query_thread,
+        query_ns,
+    )
 
 
 def roll_up(parent: Array, values: Array) -> Array:

@@ -52,7 +52,7 @@ _KNOWN = {*FLAGS, *VERSIONS, "deviceProperties", "distributedInfo", "traceName",
     "baseTimeNanoseconds"
 }
 _OTHER_LOSSES = {
-    "time_out_of_range": "a time lies a week or more from the others (0 where the driver gave none); left out",
+    "time_out_of_range": "a time lies a week or more from the others (0: the driver gave none); left out",
     "absurd_duration": "an event lasts a day or longer; left out",
 }
 
@@ -92,9 +92,7 @@ def recording_of(trace: NativeTrace, path: Path | None) -> Recording:
     ops = ops_of(trace, ops_events, clock, threads.thread_of_track)
     device = device_of(trace, device_events, launch_events, threads, ops)
     memory, cpu_bytes, device_bytes = memory_of(trace, instants, threads, ops)
-    ops = replace(
-        ops, table=ops.table.with_columns(cpu_mem_bytes=cpu_bytes, device_mem_bytes=device_bytes)
-    )
+    ops = replace(ops, table=ops.table.with_columns(cpu_mem_bytes=cpu_bytes, device_mem_bytes=device_bytes))
     tables = {
         "processes": threads.processes,
         "threads": threads.threads,

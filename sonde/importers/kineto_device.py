@@ -73,7 +73,7 @@ class Device:
 
 def _extra(trace: NativeTrace, family: int, known: dict[str, tuple[str, tuple[str, ...]]]) -> Array:
     names = {key for _, keys in known.values() for key in keys} | set(COLLECTIVE_KEYS)
-    return trace.compose(family, [key not in names for key in trace.keys()])
+    return trace.compose(family, [key not in names for key in trace.argument_keys()])
 
 
 def _by_number(numbers: Array, rows: Array, wanted: Array) -> Array:
@@ -107,11 +107,8 @@ def launches_of(trace: NativeTrace, events: Events, threads: Threads, ops: Ops) 
     known = np.flatnonzero((op_external > 0) & ~is_frame)
     op = _by_number(op_external[known], known, external)
     open_rows = np.flatnonzero(op < 0)
-    columns = [table.array(c) for c in ("thread", "start_ns", "end_ns", "parent")]
     for eligible in (table.text("kind").matches(("op", "backward", "compiled")), None):
-        found = call_tree.enclose(
-            *columns, eligible, thread[open_rows], events.start_ns[open_rows]
-        )
+        found = call_tree.enclose_in(table, eligible, thread[open_rows], events.start_ns[open_rows])
         op[open_rows] = found
         open_rows = open_rows[found < 0]
     names = events.name
@@ -157,10 +154,10 @@ def device_of(
     is_work = kind.matches((*_WORK, "sync"))
     op = np.where((op < 0) & is_work, by_external, op)
     collective = _collectives(trace, events, ops, op)
-    process = np.append(threads.threads.array("process"), -1)[
-        np.append(launches.array("thread"), -1)[launch]
-    ]
-    fallback = np.array([threads.process_of_document.get(int(d), 0) for d in range(int(documents.max(initial=0)) + 1)])
+    process = np.append(threads.threads.array("process"), -1)[np.append(launches.array("thread"), -1)[launch]]
+    fallback = np.array(
+        [threads.process_of_document.get(int(d), 0) for d in range(int(documents.max(initial=0)) + 1)]
+    )
     process = np.where(process >= 0, process, fallback[own_document])
     columns: dict[str, Column] = {
         "kernel": np.arange(len(events), dtype=np.int64),
@@ -227,7 +224,9 @@ def _classes(name: Text, kind: Text, collective: Text) -> Text:
     width = len(kind.values)
     pairs = name.codes.astype(np.int64) * width + kind.codes
     distinct, inverse = np.unique(pairs, return_inverse=True)
-    found = [class_of(name.values[p // width] if p >= 0 else "", kind.values[p % width]) for p in distinct.tolist()]
+    found = [
+        class_of(name.values[p // width] if p >= 0 else "", kind.values[p % width]) for p in distinct.tolist()
+    ]
     codes = np.array([-1 if c is None else classes.index(c) for c in found], np.int32)
     result = codes[inverse] if len(codes) else np.empty(0, np.int32)
     # A kernel that an op with collective arguments launched is communication, whatever its name.
@@ -237,7 +236,7 @@ def _classes(name: Text, kind: Text, collective: Text) -> Text:
 
 def _collectives(trace: NativeTrace, events: Events, ops: Ops, op: Array) -> Text:
     """The collective's arguments: the kernel's own, else those of the op around its launch."""
-    own = events.restrict(trace.compose(DEVICE, [k in COLLECTIVE_KEYS for k in trace.keys()]))
+    own = events.restrict(trace.compose(DEVICE, [k in COLLECTIVE_KEYS for k in trace.argument_keys()]))
     from_op = Text(np.append(ops.collective.codes, np.int32(-1))[op], ops.collective.values)
     joined = Text.concat([trace.text(own), from_op])
     first, second = joined.codes[: len(own)], joined.codes[len(own) :]

@@ -82,6 +82,4 @@ def events_of(trace: NativeTrace, family: int, clock: Clock, lost: dict[str, int
     category, name = trace.column(family, "category"), trace.column(family, "name")
     if kept is not None:
         category, name = category[kept], name[kept]
-    return Events(
-        family, kept, track.copy(), trace.text(category), trace.text(name), start, start + duration
-    )
+    return Events(family, kept, track.copy(), trace.text(category), trace.text(name), start, start + duration)

@@ -25,7 +25,18 @@ _MEMORY_ARGUMENTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "index": ("i64", ("Device Id",)),
 }
 # c10::DeviceType; ROCm builds report themselves as CUDA.
-_DEVICE_TYPE = {0: "cpu", 1: "cuda", 6: "hip", 9: "xla", 12: "xpu", 13: "mps", 15: "hpu", 18: "ipu", 19: "mtia", 20: "privateuse1"}
+_DEVICE_TYPE = {
+    0: "cpu",
+    1: "cuda",
+    6: "hip",
+    9: "xla",
+    12: "xpu",
+    13: "mps",
+    15: "hpu",
+    18: "ipu",
+    19: "mtia",
+    20: "privateuse1",
+}
 
 
 def marks_of(ops: Ops, kernels: Table, others: Events, threads: Threads) -> Table:
@@ -37,7 +48,9 @@ def marks_of(ops: Ops, kernels: Table, others: Events, threads: Threads) -> Tabl
     gpu = np.flatnonzero(kernels.text("kind").equals("annotation"))
     places = [
         json.dumps({"device": d, "stream": s})
-        for d, s in zip(kernels.array("device")[gpu].tolist(), kernels.array("stream")[gpu].tolist(), strict=True)
+        for d, s in zip(
+            kernels.array("device")[gpu].tolist(), kernels.array("stream")[gpu].tolist(), strict=True
+        )
     ]
     categories = [others.category[i] for i in range(len(others))]
     other_thread = threads.thread_of_track[others.track]
@@ -59,7 +72,9 @@ def marks_of(ops: Ops, kernels: Table, others: Events, threads: Threads) -> Tabl
         kind=Text.of(kind),
         name=names,
         number=np.concatenate([numbers[: len(rows)], np.full(len(gpu) + len(others), -1)]),
-        start_ns=np.concatenate([table.array("start_ns")[rows], kernels.array("start_ns")[gpu], others.start_ns]),
+        start_ns=np.concatenate(
+            [table.array("start_ns")[rows], kernels.array("start_ns")[gpu], others.start_ns]
+        ),
         end_ns=np.concatenate([table.array("end_ns")[rows], kernels.array("end_ns")[gpu], others.end_ns]),
         extra=Text.of([None] * len(rows) + places + [json.dumps({"category": c}) for c in categories]),
     )
@@ -85,10 +100,11 @@ def memory_of(trace: NativeTrace, instants: Events, threads: Threads, ops: Ops) 
     thread = threads.thread_of_track[instants.track[rows]]
     time = instants.start_ns[rows]
     table = ops.table
-    columns = [table.array(c) for c in ("thread", "start_ns", "end_ns", "parent")]
-    op = call_tree.enclose(*columns, None, thread, time)
+    op = call_tree.enclose_in(table, None, thread, time)
     devices, inverse = np.unique(
-        np.stack([args["type"], args["index"]]) if len(rows) else np.empty((2, 0), np.int64), axis=1, return_inverse=True
+        np.stack([args["type"], args["index"]]) if len(rows) else np.empty((2, 0), np.int64),
+        axis=1,
+        return_inverse=True,
     )
     labels = [_device_name(int(t), int(i)) for t, i in devices.T]
     memory = build.table(
@@ -119,7 +135,7 @@ def _device_name(kind: int, index: int) -> str:
 
 def counters_of(trace: NativeTrace, events: Events, threads: Threads) -> Table:
     """Counter events: one row per reading, named `event/series` where a series has a name."""
-    composed = trace.text(events.restrict(trace.compose(COUNTERS, [True] * len(trace.keys()))))
+    composed = trace.text(events.restrict(trace.compose(COUNTERS, [True] * len(trace.argument_keys()))))
     time, process, name, value = [], [], [], []
     for row in range(len(events)):
         text = composed[row]
@@ -129,4 +145,11 @@ def counters_of(trace: NativeTrace, events: Events, threads: Threads) -> Table:
                 process.append(int(threads.process_of_track[events.track[row]]))
                 name.append(f"{events.name[row]}/{series}")
                 value.append(float(reading))
-    return build.table("counters", len(time), time_ns=np.array(time, np.int64), process=np.array(process, np.int32), name=Text.of(name), value=np.array(value, np.float64))
+    return build.table(
+        "counters",
+        len(time),
+        time_ns=np.array(time, np.int64),
+        process=np.array(process, np.int32),
+        name=Text.of(name),
+        value=np.array(value, np.float64),
+    )

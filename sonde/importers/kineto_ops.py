@@ -87,7 +87,7 @@ def ops_of(trace: NativeTrace, events: Events, clock: Clock, thread_of_track: Ar
     name = events.name.take(order)
     kind = _kinds(name, events.category.take(order))
     args = {k: events.restrict(v)[order] for k, v in trace.arguments(OPS, ARGUMENTS).items()}
-    keys = trace.keys()
+    keys = trace.argument_keys()
     collective = events.restrict(trace.compose(OPS, [k in COLLECTIVE_KEYS for k in keys]))[order]
     left = [k not in _NOT_EXTRA and k not in COLLECTIVE_KEYS and not k.startswith("Python ") for k in keys]
     extra = events.restrict(trace.compose(OPS, left))[order]
@@ -195,7 +195,9 @@ def _forward_by_arrows(
     row = call_tree.enclose(thread_of_track[track], start, end, parent, None, thread, time)
     hit = (row >= 0) & (thread >= 0)
     hit[hit] = start[row[hit]] == time[hit]  # an arrow starts and ends where its op starts
-    source = {int(n): int(r) for n, r in zip(number[hit & (phase == 0)], row[hit & (phase == 0)], strict=True)}
+    source = {
+        int(n): int(r) for n, r in zip(number[hit & (phase == 0)], row[hit & (phase == 0)], strict=True)
+    }
     for n, r in zip(number[hit & (phase == 2)], row[hit & (phase == 2)], strict=True):
         found = source.get(int(n))
         if found is not None:

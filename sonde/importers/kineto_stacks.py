@@ -49,7 +49,7 @@ def _from_rows(parent: Array, name: Text, is_frame: Array) -> tuple[Text, Text, 
     texts: list[str] = []
     code_of_node = np.full(len(frames) + 1, -1, np.int32)
     for i in used.tolist():
-        chain = []
+        chain: list[str] = []
         at = i
         while at >= 0 and (limit is None or len(chain) < limit):
             chain.append(frames[at])

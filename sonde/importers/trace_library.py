@@ -70,7 +70,8 @@ class Loss:
 @functools.cache
 def _library() -> ctypes.CDLL:
     lib = native.tools()
-    pointer, i64 = ctypes.c_void_p, ctypes.c_int64
+    pointer: Any = ctypes.c_void_p
+    i64: Any = ctypes.c_int64
     lib.sonde_trace_read.argtypes = [ctypes.c_char_p, pointer, pointer, ctypes.c_char_p, ctypes.c_size_t]
     lib.sonde_trace_read_memory.argtypes = [
         ctypes.c_char_p,
@@ -107,7 +108,7 @@ def _view(address: int | None, count: int, dtype: npt.DTypeLike) -> Array:
     if not address or count == 0:
         return np.empty(0, kind)
     buffer = (ctypes.c_char * (count * kind.itemsize)).from_address(address)
-    return np.frombuffer(buffer, kind)
+    return np.frombuffer(memoryview(buffer), dtype=kind)
 
 
 class NativeTrace:
@@ -173,8 +174,8 @@ class NativeTrace:
     def arguments(self, family: int, wanted: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, Array]:
         """Arguments as arrays: name → (i64, f64 or text; the keys it goes by). Text comes as codes."""
         count = self.rows(family)
-        slot = np.full(max(1, len(self.keys())), -1, np.int32)
-        codes = {key: i for i, key in enumerate(self.keys())}
+        slot = np.full(max(1, len(self.argument_keys())), -1, np.int32)
+        codes = {key: i for i, key in enumerate(self.argument_keys())}
         kinds = np.zeros(max(1, len(wanted)), np.int32)
         addresses = (ctypes.c_void_p * max(1, len(wanted)))()
         result: dict[str, Array] = {}
@@ -196,12 +197,12 @@ class NativeTrace:
 
     def compose(self, family: int, chosen: Sequence[bool]) -> Array:
         """Codes of JSON objects of the arguments whose key has `chosen[code]`; -1 for rows with none."""
-        wanted = np.asarray(list(chosen) + [False], np.uint8)
+        wanted = np.asarray([*chosen, False], np.uint8)
         result = np.full(self.rows(family), -1, np.int32)
         self._lib.sonde_trace_compose(self._handle, family, wanted.ctypes.data, result.ctypes.data)
         return result
 
-    def keys(self) -> list[str]:
+    def argument_keys(self) -> list[str]:
         """Argument keys, by code."""
         return self._strings(1, None)
 
@@ -271,6 +272,4 @@ class NativeTrace:
         base = address.value or 0
         starts, stops = offsets[chosen].tolist(), offsets[chosen + 1].tolist()
         read = ctypes.string_at
-        return [
-            read(base + a, b - a).decode("utf-8", "replace") for a, b in zip(starts, stops, strict=True)
-        ]
+        return [read(base + a, b - a).decode("utf-8", "replace") for a, b in zip(starts, stops, strict=True)]
