@@ -1,0 +1,85 @@
+"""Meta, losses, quality and insights → the small facts of the page, as JSON.
+
+Everything here came from outside, so it is walked once: strings are made
+visible, numbers that JSON does not know become null, and values whose name
+says that they are a secret are masked before they reach a file people share.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sonde.render.html.options import ReportOptions
+from sonde.render.html.payload import Payload
+from sonde.render.html.strings import visible
+from sonde.store.recording import Recording
+
+_SECRET = re.compile(r"token|secret|passw|credential|api_?key|private|auth", re.IGNORECASE)
+MAX_ITEMS = 500
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """`value` as JSON that is safe to put in a page."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping) and depth < 8:
+        return {
+            visible(str(k)): "(masked)" if _SECRET.search(str(k)) else plain(v, depth + 1)
+            for k, v in list(value.items())[:MAX_ITEMS]
+        }
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes)) and depth < 8:
+        return [plain(v, depth + 1) for v in list(value)[:MAX_ITEMS]]
+    return visible(str(value))
+
+
+def add_facts(payload: Payload, recording: Recording, options: ReportOptions, span: tuple[int, int]) -> None:
+    """Put everything that is not a table into the payload."""
+    meta = recording.meta
+    losses = recording.table("losses")
+    name = meta.program or (recording.path.name if recording.path else "recording")
+    payload.facts |= {
+        "title": visible(options.title or Path(name).name),
+        "duration_ns": span[1] - span[0],
+        "meta": {
+            **{
+                key: plain(getattr(meta, key))
+                for key in ("sonde_version", "source", "program", "command", "directory", "started")
+            },
+            "duration_s": plain(meta.duration_s),
+            "exit_code": meta.exit_code,
+            "complete": meta.complete,
+            "options": plain(meta.options),
+            "environment": plain(meta.environment),
+            "machine": plain(meta.machine),
+            "versions": plain(meta.versions),
+            "clock": plain(meta.clock),
+            "details": plain(meta.details),
+        },
+        "losses": [
+            [plain(v) for v in row]
+            for row in zip(
+                losses.text("cause").tolist(),
+                losses.array("count").tolist(),
+                losses.text("unit").tolist(),
+                losses.text("detail").tolist(),
+                strict=True,
+            )
+        ][:MAX_ITEMS],
+        "quality": plain(options.quality) if options.quality is not None else None,
+        "insights": [plain(i) for i in options.insights],
+        "findings": [plain(f) for f in options.findings],
+        "verdict": visible(options.verdict) if options.verdict else None,
+    }

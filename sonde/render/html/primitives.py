@@ -1,0 +1,56 @@
+"""oneDNN and MKL calls → the page: totals by kind, implementation and problem."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sonde.columns import Array
+from sonde.render.html.grouping import group
+from sonde.render.html.limits import Limits
+from sonde.render.html.payload import Payload
+from sonde.store.recording import Recording
+
+_TEXT = (
+    "library",
+    "event",
+    "engine",
+    "kind",
+    "implementation",
+    "isa",
+    "quality",
+    "direction",
+    "layouts",
+    "dtypes",
+    "post_ops",
+    "auxiliary",
+    "shape",
+)
+
+
+def add_primitives(payload: Payload, recording: Recording, limits: Limits) -> None:
+    """Put the totals into the payload, largest first."""
+    primitives = recording.table("primitives")
+    key, first = group(*(primitives.text(name).codes for name in _TEXT))
+    count = len(first)
+    time_ms = _sum(primitives.array("time_ms"), key, count)
+    top = np.argsort(-time_ms, kind="stable")[: limits.table_rows]
+    chosen = primitives.take(first[top])
+    payload.add(
+        "primitives",
+        calls=np.bincount(key, minlength=count)[top],
+        time_ms=time_ms[top],
+        flops=_sum(primitives.array("flops"), key, count)[top],
+        bytes=_sum(primitives.array("bytes"), key, count)[top],
+        **{name: payload.strings.column(chosen.text(name)) for name in _TEXT},
+    )
+    payload.facts["primitives"] = {
+        "calls": len(primitives),
+        "groups": count,
+        "time_ms": float(time_ms.sum()),
+    }
+
+
+def _sum(values: Array, key: Array, count: int) -> Array:
+    """Sum by group; NaN for a group that has an unknown value."""
+    result: Array = np.bincount(key, values, count) if len(key) else np.zeros(count)
+    return result

@@ -1,0 +1,164 @@
+"""A written page holds the recording's sums, whatever had to be left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sonde.errors import UsageError
+from sonde.render.html import Insight, ReportOptions, write_diff_report, write_report
+from sonde.render.html.limits import LEVELS
+from sonde.render.html.report import build_payload
+from sonde.store import build
+from sonde.store.meta import Meta
+from sonde.store.recording import Recording
+from tests.fixtures.synthetic import training_run
+from tests.unit.render.reading import decode, read_page
+
+RECORDING = training_run(steps=6)
+
+
+def test_page_holds_all_samples_and_calls(tmp_path: Path) -> None:
+    summary = write_report(RECORDING, tmp_path / "r.html")
+    page = read_page(tmp_path / "r.html")["columns"]
+    assert summary.sample_rows == len(RECORDING.table("samples")) == len(page["samples"]["time"])
+    assert page["samples"]["weight"].sum() == RECORDING.table("samples").array("weight_ns").sum()
+    assert page["optotals"]["calls"].sum() == len(RECORDING.table("ops"))
+    assert summary.pruned == {}
+    assert summary.size_bytes == (tmp_path / "r.html").stat().st_size
+
+
+@pytest.mark.parametrize("level", range(len(LEVELS)))
+def test_every_level_keeps_the_sums(level: int) -> None:
+    payload, kept = build_payload(RECORDING, ReportOptions(), LEVELS[level], {})
+    page = decode(payload.encode())["columns"]
+    assert page["samples"]["weight"].sum() == RECORDING.table("samples").array("weight_ns").sum()
+    assert page["samples"]["count"].sum() == len(RECORDING.table("samples"))
+    ops = RECORDING.table("ops")
+    parent = ops.array("parent")
+    inner = np.zeros(len(ops), np.int64)
+    duration = ops.array("end_ns") - ops.array("start_ns")
+    np.add.at(inner, parent[parent >= 0], duration[parent >= 0])
+    assert page["optotals"]["self"].sum() == (duration - inner).sum()
+    assert page["ops"]["self"].sum() + kept["ops"]["pruned_self_ns"] == page["optotals"]["self"].sum()
+    # Every row points at something that is there, and parents come before children.
+    stacks = page["stacks"]
+    assert (stacks["parent"] < np.arange(len(stacks["parent"]))).all()
+    assert page["samples"]["stack"].max() < len(stacks["parent"])
+    assert stacks["frame"].max() < len(page["frames"]["function"])
+    assert page["frames"]["function"].max() < len(page["functions"]["name"])
+
+
+def test_stack_of_a_sample_is_the_recorded_one() -> None:
+    payload, _ = build_payload(RECORDING, ReportOptions(), LEVELS[0], {})
+    page = decode(payload.encode())
+    columns, strings = page["columns"], page["strings"]
+    frames, stacks = RECORDING.table("frames"), RECORDING.table("stacks")
+    samples = RECORDING.table("samples")
+    order = np.argsort(samples.array("time_ns"), kind="stable")
+    seen = set()
+    for row, at in enumerate(order):
+        if samples.array("time_ns")[order].tolist().count(samples.array("time_ns")[at]) > 1:
+            continue  # rows of one moment may come in any order
+        names, node = [], int(columns["samples"]["stack"][row])
+        while node >= 0:
+            function = columns["frames"]["function"][columns["stacks"]["frame"][node]]
+            names.append(strings[columns["functions"]["name"][function]])
+            node = int(columns["stacks"]["parent"][node])
+        expected, node = [], int(samples.array("stack")[at])
+        while node >= 0:
+            expected.append(frames.text("name")[int(stacks.array("frame")[node])])
+            node = int(stacks.array("parent")[node])
+        assert names == expected
+        seen.add(tuple(names))
+        if len(seen) > 20:
+            break
+    assert len(seen) > 5
+
+
+def test_a_small_budget_prunes_and_says_so(tmp_path: Path) -> None:
+    whole = write_report(RECORDING, tmp_path / "whole.html")
+    bundle = whole.size_bytes - len((tmp_path / "whole.html").read_text().partition("octet-stream")[2])
+    assert bundle > 0
+    small = write_report(
+        training_run(steps=200, sample_hz=2000), tmp_path / "s.html", ReportOptions(max_size_bytes=330_000)
+    )
+    assert small.size_bytes <= 330_000
+    assert small.detail_level > 0
+    assert "samples" in small.pruned
+
+
+def test_an_impossible_budget_is_an_error_with_a_way_out(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="smallest report") as caught:
+        write_report(RECORDING, tmp_path / "r.html", ReportOptions(max_size_bytes=1000))
+    assert "--max-size" in (caught.value.hint or "")
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_secrets_and_source_stay_out(tmp_path: Path) -> None:
+    write_report(RECORDING, tmp_path / "r.html", ReportOptions(no_source=True))
+    page = read_page(tmp_path / "r.html")
+    assert page["facts"]["meta"]["environment"]["HF_TOKEN"] == "(masked)"
+    assert page["facts"]["source"]["files"] == []
+    write_report(RECORDING, tmp_path / "r.html")
+    named = [page["strings"][f["file"]] for f in read_page(tmp_path / "r.html")["facts"]["source"]["files"]]
+    assert [Path(n).name for n in named] == ["gpt.py"]  # not the installed torch files
+
+
+def test_equal_recordings_give_equal_pages(tmp_path: Path) -> None:
+    write_report(RECORDING, tmp_path / "a.html")
+    write_report(training_run(steps=6), tmp_path / "b.html")
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_an_empty_recording_has_a_page(tmp_path: Path) -> None:
+    summary = write_report(Recording(Meta(program="nothing.py")), tmp_path / "e.html")
+    assert summary.samples == 0
+    assert read_page(tmp_path / "e.html")["facts"]["title"] == "nothing.py"
+
+
+def test_damaged_pointers_do_not_break_the_page(tmp_path: Path) -> None:
+    recording = Recording(
+        Meta(),
+        {
+            "frames": build.table("frames", frame=[5], layer=["python"], name=["f"]),
+            "stacks": build.table(
+                "stacks", stack=[1, 2, 3], parent=[2, 1, 99], frame=[5, 5, 7], depth=[1] * 3
+            ),
+            "samples": build.table(
+                "samples", time_ns=[1, 2, 3], thread=[0, 0, 9], stack=[3, 77, -1], weight_ns=[1, 1, 1]
+            ),
+            "ops": build.table(
+                "ops", op=[4, 4], parent=[4, 8], start_ns=[5, 9], end_ns=[1, 20], name=["a", "b"]
+            ),
+        },
+    )
+    write_report(recording, tmp_path / "d.html")
+    page = read_page(tmp_path / "d.html")["columns"]
+    assert page["samples"]["weight"].sum() == 3
+    assert page["ops"]["duration"].min() >= 0
+
+
+def test_hostile_names_cannot_leave_the_data_block(tmp_path: Path) -> None:
+    evil = "</script><script>alert(1)</script><!--\0\u202e"
+    recording = Recording(
+        Meta(program=evil),
+        {
+            "frames": build.table("frames", frame=[0], layer=["python"], name=[evil], file=[evil]),
+            "stacks": build.table("stacks", stack=[0], parent=[-1], frame=[0], depth=[1]),
+            "samples": build.table("samples", time_ns=[1], thread=[0], stack=[0], weight_ns=[1]),
+        },
+    )
+    write_report(recording, tmp_path / "e.html", ReportOptions(insights=[Insight(evil, evil, evil, evil)]))
+    text = (tmp_path / "e.html").read_text()
+    assert "alert(1)</script>" not in text
+    assert text.count("</script>") == 2  # the data's and the program's
+
+
+def test_diff_page_holds_both(tmp_path: Path) -> None:
+    write_diff_report(RECORDING, training_run(steps=6, slow=2.0), tmp_path / "d.html")
+    first = read_page(tmp_path / "d.html", "sonde-data")["columns"]
+    second = read_page(tmp_path / "d.html", "sonde-data-b")["columns"]
+    assert first["samples"]["weight"].sum() < second["samples"]["weight"].sum()

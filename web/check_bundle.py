@@ -1,0 +1,50 @@
+"""Fail when sonde/render/assets was not built from the sources in web/, or is too large.
+
+Needs neither npm nor a network: the build writes a hash of its sources into
+the bundle (sources.js), and this computes the same hash again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+WEB = Path(__file__).resolve().parent
+ASSETS = WEB.parent / "sonde" / "render" / "assets"
+MAX_BYTES = 200_000
+
+
+def source_hash() -> str:
+    """Hash of names and contents of everything the bundle is made of."""
+    named = [p for p in (WEB / "src").rglob("*") if p.is_file()]
+    named += [WEB / "package-lock.json", WEB / "vite.config.js"]
+    total = hashlib.sha256()
+    for name in sorted(p.relative_to(WEB).as_posix() for p in named):
+        total.update(name.encode() + b"\0")
+        total.update(hashlib.sha256((WEB / name).read_bytes()).hexdigest().encode() + b"\n")
+    return total.hexdigest()
+
+
+def problems() -> list[str]:
+    """What is wrong with the committed bundle, in sentences."""
+    script, style = ASSETS / "report.js", ASSETS / "report.css"
+    if not script.exists() or not style.exists():
+        return [f"{ASSETS} has no bundle; run: make web"]
+    found = []
+    text = script.read_text(encoding="utf-8")
+    if f"sonde-web-sources: {source_hash()} " not in text.partition("\n")[0]:
+        found.append("the bundle in sonde/render/assets is older than web/; run: make web")
+    if "</script" in text.lower():
+        found.append("the bundle holds a literal </script, which would end its own element")
+    size = script.stat().st_size + style.stat().st_size
+    if size > MAX_BYTES:
+        found.append(f"the bundle has {size:,} bytes; the limit is {MAX_BYTES:,}")
+    return found
+
+
+if __name__ == "__main__":
+    trouble = problems()
+    for sentence in trouble:
+        print(sentence, file=sys.stderr)
+    sys.exit(1 if trouble else 0)

@@ -1,0 +1,134 @@
+// The recording as the views see it: typed columns with names, and a few
+// arrays derived once (category of each sample, rows of each thread).
+// The orders of LAYERS, STATES, WORK, KINDS and GPU_WORK are those of the writer.
+
+import type { Column, Payload } from "./payload";
+import { findSteps, type Step } from "../calc/steps";
+
+export const LAYERS = ["python", "module", "op", "native", "jit", "kernel", "gpu", "label"] as const;
+export const STATES = ["running", "spinning", "imbalance", "waiting"] as const;
+export const KINDS = ["op", "annotation", "python", "module", "backward", "compiled"] as const;
+export const GPU_WORK = ["compute", "communication", "copy", "sync", "other"] as const;
+export const CATEGORIES = ["python", "framework", "operator", "kernel", "other", "spin", "wait"] as const;
+export const SPIN = 5;
+export const WAIT = 6;
+// The order in which bars and legends show the categories.
+export const CATEGORY_ORDER = [0, 1, 2, 3, 4, 5, 6];
+export const CATEGORY_MEANING = [
+  "Python: the interpreter ran Python code",
+  "Framework: dispatcher, autograd engine and bindings, outside any operator",
+  "Operator: inside an operator, but not in its kernel: checks, allocation, set-up",
+  "Kernel: arithmetic: JIT code, BLAS, oneDNN, vectorised loops",
+  "Other: other libraries and the operating system",
+  "Spin: busy waiting of pool workers; uses a core, does no work",
+  "Wait: not on a CPU: locks, input, sleep, queues",
+];
+
+export interface Actor {
+  id: number;
+  process: number;
+  tid: number;
+  kind: string;
+  name: string;
+}
+
+export class Model {
+  readonly facts: Record<string, any>;
+  readonly strings: string[];
+  readonly duration: number;
+  readonly threads: Actor[];
+  readonly threadById = new Map<number, Actor>();
+  readonly steps: Step[];
+  readonly warmup: number;
+  readonly category: Uint8Array;
+  readonly slot: number;
+  private readonly tables: Payload["tables"];
+  private threadSamples?: Map<number, Int32Array>;
+
+  constructor(payload: Payload) {
+    this.facts = payload.facts;
+    this.strings = payload.strings;
+    this.tables = payload.tables;
+    this.duration = Math.max(1, payload.facts.duration_ns ?? 1);
+    this.slot = payload.facts.kept?.profile?.slot_ns ?? 1;
+    this.threads = this.readThreads();
+    for (const thread of this.threads) this.threadById.set(thread.id, thread);
+    const found = findSteps(this);
+    this.steps = found.steps;
+    this.warmup = found.warmup;
+    this.category = this.categorise();
+  }
+
+  rows(table: string): number {
+    return this.tables[table]?.rows ?? 0;
+  }
+
+  column(table: string, column: string): Column {
+    const found = this.tables[table]?.columns[column];
+    if (!found) throw new Error(`the page has no column ${table}.${column}`);
+    return found;
+  }
+
+  text(code: number): string {
+    return code < 0 ? "" : (this.strings[code] ?? "");
+  }
+
+  has(...tables: string[]): boolean {
+    return tables.some((table) => this.rows(table) > 0);
+  }
+
+  // Rows of `samples` of each thread, in time order.
+  samplesOf(thread: number): Int32Array {
+    if (!this.threadSamples) {
+      const column = this.column("samples", "thread");
+      const counts = new Map<number, number>();
+      for (let i = 0; i < column.length; i++) counts.set(column[i], (counts.get(column[i]) ?? 0) + 1);
+      this.threadSamples = new Map();
+      const filled = new Map<number, number>();
+      for (const [id, count] of counts) {
+        this.threadSamples.set(id, new Int32Array(count));
+        filled.set(id, 0);
+      }
+      for (let i = 0; i < column.length; i++) {
+        const at = filled.get(column[i])!;
+        this.threadSamples.get(column[i])![at] = i;
+        filled.set(column[i], at + 1);
+      }
+    }
+    return this.threadSamples.get(thread) ?? new Int32Array(0);
+  }
+
+  threadLabel(id: number): string {
+    const thread = this.threadById.get(id);
+    if (!thread) return id < 0 ? "process" : `thread ${id}`;
+    return thread.name || `${thread.kind || "thread"} ${thread.tid}`;
+  }
+
+  private readThreads(): Actor[] {
+    const list: Actor[] = [];
+    const rows = this.rows("threads");
+    for (let i = 0; i < rows; i++) {
+      list.push({
+        id: this.column("threads", "thread")[i],
+        process: this.column("threads", "process")[i],
+        tid: this.column("threads", "tid")[i],
+        kind: this.text(this.column("threads", "kind")[i]),
+        name: this.text(this.column("threads", "name")[i]),
+      });
+    }
+    return list;
+  }
+
+  private categorise(): Uint8Array {
+    const rows = this.rows("samples");
+    const out = new Uint8Array(rows);
+    if (!rows) return out;
+    const state = this.column("samples", "state");
+    const stack = this.column("samples", "stack");
+    const work = this.column("stacks", "work");
+    for (let i = 0; i < rows; i++) {
+      out[i] = state[i] === 3 ? WAIT : state[i] > 0 ? SPIN : work[stack[i]];
+    }
+    return out;
+  }
+}

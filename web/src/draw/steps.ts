@@ -1,0 +1,56 @@
+// Steps as bars over time, warm-up set apart, the median as a line.
+
+import type { Step } from "../calc/steps";
+import { median } from "../calc/steps";
+import { time } from "../calc/format";
+import type { Picture } from "./chart";
+import type { Pen } from "./pen";
+import type { Theme } from "./theme";
+
+const LEFT = 56;
+const BOTTOM = 20;
+
+export class StepsPicture implements Picture {
+  hover = -1;
+  constructor(
+    readonly steps: Step[],
+    readonly warmup: number,
+    readonly range: [number, number] | null,
+    readonly tall: number,
+  ) {}
+
+  height(): number {
+    return this.tall;
+  }
+
+  indexAt(x: number, width: number): number {
+    const i = Math.floor(((x - LEFT) / (width - LEFT)) * this.steps.length);
+    return i >= 0 && i < this.steps.length ? i : -1;
+  }
+
+  draw(pen: Pen, width: number, _top: number, height: number, theme: Theme): void {
+    const values = this.steps.map((s) => s.end - s.start);
+    const most = values.reduce((a, b) => Math.max(a, b), 0) * 1.08 || 1;
+    const plot = height - BOTTOM - 6;
+    const y = (v: number) => 6 + plot - (v / most) * plot;
+    const wide = (width - LEFT) / values.length;
+    for (const tick of [0, 0.5, 1]) {
+      const v = (most / 1.08) * tick;
+      pen.line([LEFT, y(v), width, y(v)], theme.line, 1);
+      pen.text(time(v), 2, y(v) + 4, theme.faint, 10.5);
+    }
+    values.forEach((v, i) => {
+      const warm = i < this.warmup;
+      const step = this.steps[i];
+      const outside = this.range && (step.end < this.range[0] || step.start > this.range[1]);
+      const fill = warm ? theme.layer[3] : theme.layer[0];
+      const x = LEFT + i * wide;
+      pen.rect(x, y(v), Math.max(0.5, wide - (wide > 4 ? 1.5 : 0)), 6 + plot - y(v), outside ? theme.layer[7] : fill);
+      if (i === this.hover) pen.frame(x, y(v), Math.max(2, wide - 1.5), 6 + plot - y(v), theme.text, 1.5);
+    });
+    const steady = median(values.slice(this.warmup));
+    if (Number.isFinite(steady)) pen.line([LEFT + this.warmup * wide, y(steady), width, y(steady)], theme.text, 1, [4, 3]);
+    const every = Math.max(1, Math.ceil(values.length / Math.max(1, Math.floor((width - LEFT) / 46))));
+    for (let i = 0; i < values.length; i += every) pen.text(String(this.steps[i].number), LEFT + i * wide + 1, height - 6, theme.faint, 10.5);
+  }
+}

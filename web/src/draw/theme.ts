@@ -1,0 +1,87 @@
+// Colours of drawn things, in both themes. Text on every fill reaches WCAG AA
+// (4.5:1); the unit tests compute it for each pair.
+
+import { CATEGORIES, KINDS, LAYERS } from "../data/model";
+
+export interface Theme {
+  dark: boolean;
+  page: string;
+  panel: string;
+  line: string;
+  text: string;
+  faint: string;
+  accent: string;
+  match: string;
+  onFill: string; // text on layer fills
+  band: string; // every second step
+  warm: string; // warm-up steps
+  select: string;
+  layer: string[]; // by index into LAYERS
+  category: string[]; // by index into CATEGORIES
+  gpu: string[]; // by index into GPU_WORK
+  kind: string[]; // by index into KINDS
+  hues: string[]; // for colouring by library or module
+  worse: [number, number, number];
+  better: [number, number, number];
+}
+
+const LIGHT = {
+  blue: "#9dc0f2", violet: "#c3b3f0", teal: "#84cfc0", sand: "#e0d3aa", orange: "#f2b27a", green: "#a9d48a",
+  mauve: "#e0b4c6", grey: "#d5d8de", red: "#eb9a94", pale: "#e4e6ea",
+};
+const DARK = {
+  blue: "#2d5a96", violet: "#5a4b97", teal: "#1d6f63", sand: "#675a32", orange: "#8f4f16", green: "#416f27",
+  mauve: "#77425b", grey: "#484e59", red: "#943a36", pale: "#343942",
+};
+
+function theme(c: typeof LIGHT, rest: Omit<Theme, "layer" | "category" | "gpu" | "kind">): Theme {
+  const layer: Record<(typeof LAYERS)[number], string> = {
+    python: c.blue, module: c.violet, op: c.teal, native: c.sand, jit: c.orange, kernel: c.mauve, gpu: c.green,
+    label: c.grey,
+  };
+  const category: Record<(typeof CATEGORIES)[number], string> = {
+    python: c.blue, framework: c.violet, operator: c.teal, kernel: c.orange, other: c.sand, spin: c.red, wait: c.grey,
+  };
+  const kind: Record<(typeof KINDS)[number], string> = {
+    op: c.teal, annotation: c.grey, python: c.blue, module: c.violet, backward: c.green, compiled: c.orange,
+  };
+  return {
+    ...rest,
+    layer: LAYERS.map((name) => layer[name]),
+    category: CATEGORIES.map((name) => category[name]),
+    gpu: [c.orange, c.violet, c.sand, c.grey, c.grey],
+    kind: KINDS.map((name) => kind[name]),
+  };
+}
+
+export const LIGHT_THEME = theme(LIGHT, {
+  dark: false, page: "#fbfbfa", panel: "#ffffff", line: "#e3e4e7", text: "#1d2026", faint: "#5d6470",
+  accent: "#1f5fbf", match: "#ffd84d", onFill: "#1a1c20", band: "#f1f2f4", warm: "#faf1e4", select: "#1f5fbf22",
+  hues: ["#9dc0f2", "#84cfc0", "#f2b27a", "#c3b3f0", "#a9d48a", "#e0b4c6", "#e0d3aa", "#9fd3e8", "#eb9a94", "#c9d48a", "#d8bfe0", "#b9c2ce"],
+  worse: [214, 84, 74], better: [74, 124, 205],
+});
+export const DARK_THEME = theme(DARK, {
+  dark: true, page: "#15171b", panel: "#1b1e23", line: "#30343c", text: "#e6e8ec", faint: "#a0a7b3",
+  accent: "#7fb0ff", match: "#8a6d00", onFill: "#f2f3f5", band: "#1d2026", warm: "#2a2318", select: "#7fb0ff2e",
+  hues: ["#2d5a96", "#1d6f63", "#8f4f16", "#5a4b97", "#416f27", "#77425b", "#675a32", "#1f6680", "#943a36", "#5d6a1d", "#6b4a76", "#4a5563"],
+  worse: [150, 50, 44], better: [44, 86, 160],
+});
+
+export function hueOf(theme: Theme, name: string): string {
+  if (!name) return theme.layer[7];
+  let hash = 2166136261;
+  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619);
+  return theme.hues[(hash >>> 0) % theme.hues.length];
+}
+
+// Contrast ratio of two #rrggbb colours by WCAG 2.
+export function contrast(a: string, b: string): number {
+  const light = [a, b].map((colour) => {
+    const [r, g, blue] = [1, 3, 5].map((at) => {
+      const value = parseInt(colour.slice(at, at + 2), 16) / 255;
+      return value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * blue;
+  });
+  return (Math.max(...light) + 0.05) / (Math.min(...light) + 0.05);
+}

@@ -1,0 +1,116 @@
+// Small building blocks of every view: segmented choice, switch, empty state,
+// export menu, legend.
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { copyText } from "./save";
+import type { Store } from "../data/store";
+
+export function Choice(props: {
+  label: string;
+  value: string;
+  options: [string, string, string?][]; // value, text, tooltip
+  onChange: (value: string) => void;
+}) {
+  return (
+    <div class="choice" role="radiogroup" aria-label={props.label}>
+      {props.options.map(([value, text, title]) => (
+        <button
+          type="button"
+          role="radio"
+          aria-checked={value === props.value}
+          title={title}
+          data-value={value}
+          onClick={() => props.onChange(value)}
+        >
+          {text}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function Toggle(props: { on: boolean; title: string; name: string; onChange: (on: boolean) => void; children: ComponentChildren }) {
+  return (
+    <button type="button" class="toggle" aria-pressed={props.on} title={props.title} data-toggle={props.name} onClick={() => props.onChange(!props.on)}>
+      {props.children}
+    </button>
+  );
+}
+
+// A select that stays usable with five thousand entries: the first 300 by weight.
+export function Pick(props: { label: string; value: string; options: [string, string][]; onChange: (value: string) => void }) {
+  return (
+    <label class="pick">
+      <span>{props.label}</span>
+      <select value={props.value} aria-label={props.label} onChange={(event) => props.onChange(event.currentTarget.value)}>
+        {props.options.slice(0, 300).map(([value, text]) => (
+          <option value={value}>{text}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+// What a view says when the recording has nothing for it.
+export function Empty(props: { title: string; children: ComponentChildren; command?: string }) {
+  const [copied, setCopied] = useState(false);
+  return (
+    <div class="empty">
+      <h2>{props.title}</h2>
+      <p>{props.children}</p>
+      {props.command && (
+        <p class="command">
+          <code>{props.command}</code>
+          <button type="button" onClick={async () => setCopied(await copyText(props.command!))}>
+            {copied ? "copied" : "copy"}
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+export function ExportMenu(props: { items: [string, () => void][] }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <div class="export">
+      <button type="button" aria-expanded={open} aria-haspopup="menu" onClick={() => setOpen(!open)} title="Save or copy what is shown">
+        Export
+      </button>
+      {open && (
+        <div class="menu" role="menu">
+          {props.items.map(([name, run]) => (
+            <button
+              type="button"
+              role="menuitem"
+              onClick={() => {
+                setOpen(false);
+                run();
+              }}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+export function Legend(props: { items: [string, string, string?][] }) {
+  return (
+    <div class="legend">
+      {props.items.map(([text, colour, title]) => (
+        <span title={title}>
+          <i style={{ background: colour }} />
+          {text}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+export function linkItem(store: Store): [string, () => void] {
+  return ["Copy link to this view", () => void copyText(location.href.split("#")[0] + store.hash())];
+}

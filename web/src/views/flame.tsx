@@ -1,0 +1,150 @@
+// Flame: where the time, the waiting or the memory is, as one picture.
+
+import { useMemo, useRef } from "preact/hooks";
+import { buildTree, matchedTotal, type Tree } from "../calc/tree";
+import { measuresOf, rowsOf, type Measure } from "../calc/weights";
+import { FlameChart, amount, labelMatches } from "../ui/flamechart";
+import { Choice, Empty, ExportMenu, Legend, linkItem, Pick, Toggle } from "../ui/parts";
+import { copyText, csv, download } from "../ui/save";
+import type { ViewProps } from "../ui/context";
+import type { Chart } from "../draw/chart";
+import { LAYERS, type Model } from "../data/model";
+import * as format from "../calc/format";
+
+const MEASURES: Record<Measure, [string, string]> = {
+  cpu: ["On CPU", "time that threads spent running, from samples"],
+  off: ["Off CPU", "time that threads spent waiting, from samples"],
+  both: ["Both", "running and waiting time of all threads"],
+  ops: ["Operators", "time inside recorded operator calls"],
+  gpu: ["GPU", "device time of kernels under the operators that launched them"],
+  memory: ["Memory", "bytes allocated by operators (frees not subtracted)"],
+};
+
+export function FlameView({ model, store, theme, match }: ViewProps) {
+  const measures = useMemo(() => measuresOf(model), [model]);
+  const measure = (measures.includes(store.get("flame.measure", "") as Measure) ? store.get("flame.measure", "") : measures[0]) as Measure;
+  const threads = store.get("flame.threads", "merged");
+  const thread = store.number("thread", -1);
+  const hide = store.flag("flame.hide", true);
+  const invert = store.flag("flame.invert", false);
+  const flip = store.flag("flame.flip", false);
+  const colour = store.get("flame.colour", "layer") as "layer" | "library" | "module";
+  const range = store.range;
+  const chart = useRef<Chart | null>(null);
+  const tree = useMemo(() => {
+    if (!measure) return null;
+    const rows = rowsOf(model, measure, { range, thread, owners: threads === "owners" });
+    const byGroup = threads === "merged" ? null : (group: number) => model.threadLabel(group);
+    return buildTree(rows, { hideRuntime: hide, byGroup, invert });
+  }, [model, measure, threads, thread, hide, invert, range?.[0], range?.[1]]);
+  if (!tree) {
+    return (
+      <Empty title="No stacks in this recording" command="sonde run your_script.py">
+        A flame needs samples or operator calls. Record the program to get both:
+      </Empty>
+    );
+  }
+  const matches = labelMatches(tree, match);
+  const found = matches ? matchedTotal(tree, matches) : 0;
+  const used = [...new Set(tree.label)].map((label) => tree.labels[label].layer);
+  return (
+    <section class="view" data-view="flame">
+      <div class="bar">
+        <Choice label="What is measured" value={measure} options={measures.map((m) => [m, ...MEASURES[m]])} onChange={(v) => store.set({ "flame.measure": v, "flame.zoom": null })} />
+        <Choice
+          label="Threads"
+          value={threads}
+          options={[
+            ["merged", "Merged", "all threads in one tree"],
+            ["thread", "By thread", "one tree per thread"],
+            ["owners", "By owner", "pool workers under the thread that gave them work"],
+          ]}
+          onChange={(v) => store.set({ "flame.threads": v, "flame.zoom": null })}
+        />
+        <Pick label="Thread" value={String(thread)} options={threadOptions(model)} onChange={(v) => store.set({ thread: v === "-1" ? null : v, "flame.zoom": null })} />
+        <Choice
+          label="Colour"
+          value={colour}
+          options={[["layer", "Layer"], ["library", "Library"], ["module", "Module"]]}
+          onChange={(v) => store.set({ "flame.colour": v })}
+        />
+        <Toggle name="hide" on={hide} title="Interpreter and dispatcher frames are hidden; their time counts for the frame above" onChange={(on) => store.set({ "flame.hide": on ? null : "0", "flame.zoom": null })}>
+          Hide runtime
+        </Toggle>
+        <Toggle name="invert" on={invert} title="Start at the innermost frame and show who called it" onChange={(on) => store.set({ "flame.invert": on ? "1" : null, "flame.zoom": null })}>
+          Invert
+        </Toggle>
+        <Toggle name="flip" on={flip} title="Root at the bottom" onChange={(on) => store.set({ "flame.flip": on ? "1" : null })}>
+          Flip
+        </Toggle>
+        {store.get("flame.zoom", "") && (
+          <button type="button" class="toggle" onClick={() => store.set({ "flame.zoom": null })}>
+            Reset zoom
+          </button>
+        )}
+        <ExportMenu
+          items={[
+            ["SVG of this picture", () => download("flame.svg", chart.current!.svg(), "image/svg+xml")],
+            ["PNG of this picture", async () => download("flame.png", (await chart.current!.png())!)],
+            ["CSV of this tree", () => download("flame.csv", treeCsv(tree), "text/csv")],
+            ["Copy as collapsed stacks", () => void copyText(collapsed(tree))],
+            linkItem(store),
+          ]}
+        />
+      </div>
+      <div class="bar under">
+        <Legend items={[...new Set(used)].sort().filter(() => colour === "layer").map((layer) => [LAYERS[layer], theme.layer[layer]])} />
+        <span class="note" data-role="flame-note">
+          {amount(tree, tree.sum)} = 100 % = {tree.whole}
+          {match.active && (match.error ? ` · not a valid expression: ${match.error}` : ` · matches hold ${format.percent(found / tree.sum)} (${amount(tree, found)})`)}
+        </span>
+      </div>
+      {tree.sum > 0 ? (
+        <FlameChart
+          tree={tree}
+          theme={theme}
+          match={match}
+          label="Flame graph"
+          flip={flip}
+          colour={colour}
+          height="calc(100vh - 205px)"
+          zoom={store.get("flame.zoom", "")}
+          onZoom={(zoom) => store.set({ "flame.zoom": zoom })}
+          chartRef={(c) => (chart.current = c)}
+        />
+      ) : (
+        <Empty title="Nothing here for this choice">
+          {measure === "off" ? "No waiting was seen" : "There are no samples"} for this thread and range. Clear the range or choose another thread.
+        </Empty>
+      )}
+    </section>
+  );
+}
+
+export function threadOptions(model: Model): [string, string][] {
+  return [["-1", "all"], ...model.threads.map((t) => [String(t.id), `${model.threadLabel(t.id)}${t.kind ? ` (${t.kind})` : ""}`] as [string, string])];
+}
+
+function path(tree: Tree, node: number): string {
+  const names: string[] = [];
+  for (let at = node; at > 0; at = tree.parent[at]) names.push(tree.labels[tree.label[at]].name.replace(/;/g, ","));
+  return names.reverse().join(";");
+}
+
+function collapsed(tree: Tree): string {
+  const lines: string[] = [];
+  for (let i = 1; i < tree.parent.length && lines.length < 20000; i++) {
+    if (tree.self[i] > 0) lines.push(`${path(tree, i)} ${Math.round(tree.self[i])}`);
+  }
+  return lines.join("\n");
+}
+
+function treeCsv(tree: Tree): string {
+  const unit = tree.unit === "time" ? "ns" : "bytes";
+  const rows: (string | number)[][] = [["depth", "name", "layer", `self (${unit})`, `total (${unit})`, "samples", "path"]];
+  for (let i = 1; i < tree.parent.length && rows.length < 50000; i++) {
+    const label = tree.labels[tree.label[i]];
+    rows.push([tree.depth[i], label.name, LAYERS[label.layer], tree.self[i], tree.total[i], tree.count[i], tree.depth[i] < 200 ? path(tree, i) : ""]);
+  }
+  return csv(rows);
+}

@@ -1,0 +1,163 @@
+// Operators and modules: the tables of the framework's own profiler, over the
+// whole recording or the selected range.
+
+import { useMemo } from "preact/hooks";
+import { moduleTree, opTable, type GroupBy, type ModuleRow, type OpRow } from "../calc/ops";
+import { Choice, Empty, Pick } from "../ui/parts";
+import { DataTable, type TableColumn } from "../ui/table";
+import type { ViewProps } from "../ui/context";
+import { threadOptions } from "./flame";
+import * as format from "../calc/format";
+
+export function OperatorsView(props: ViewProps) {
+  const { model, store, match } = props;
+  const by = store.get("ops.by", "name") as GroupBy | "tree";
+  const kind = store.get("ops.kind", "op");
+  const thread = store.number("thread", -1);
+  const range = store.range;
+  const rows = useMemo(() => (by === "tree" ? [] : opTable(model, by, range, thread)), [model, by, thread, range?.[0], range?.[1]]);
+  if (!model.has("ops")) {
+    const sampled = model.has("samples");
+    return (
+      <>
+        <Empty title="No operator calls were recorded" command="sonde run --window auto your_script.py">
+          Calls with shapes and memory come from short windows of the framework's profiler{sampled ? "; sampled operators are in Flame and Sandwich" : ""}. To record windows:
+        </Empty>
+        {sampled && <ModuleTable {...props} />}
+      </>
+    );
+  }
+  const chosen = rows.filter((row) => (kind === "all" ? true : kind === "region" ? row.kind === 1 || row.kind === 3 : row.kind !== 1 && row.kind !== 3 && row.kind !== 2));
+  const shown = match.active ? chosen.filter((row) => match.test(row.name) || match.test(row.key)) : chosen;
+  const sum = chosen.reduce((total, row) => total + row.self, 0) || 1;
+  const device = chosen.some((row) => row.deviceSelf > 0);
+  const flops = chosen.some((row) => row.flops > 0);
+  const memory = chosen.some((row) => row.allocated > 0);
+  const pruned = model.facts.kept?.ops;
+  const columns: TableColumn<OpRow>[] = [
+    { id: "name", title: "Operator", meaning: "Name of the call", width: "minmax(160px, 1fr)", value: (row) => row.name },
+  ];
+  if (by !== "name") {
+    const title = { shape: "Input shapes", module: "Module", line: "Line", thread: "Thread" }[by as Exclude<GroupBy, "name">];
+    columns.push({
+      id: "key", title, meaning: `Calls are grouped by name and ${title?.toLowerCase()}`, width: "minmax(140px, 1fr)",
+      value: (row) => row.key,
+      show: (row) => (by === "line" && row.key ? format.baseName(row.key) : row.key || "–"),
+    });
+  }
+  columns.push(
+    { id: "calls", title: "Calls", meaning: "Number of calls in the recorded windows", width: "70px", value: (row) => row.calls, show: (row) => format.count(row.calls) },
+    { id: "self", title: "Self CPU", meaning: "Wall time inside the call, less the calls it made", width: "130px", value: (row) => row.self, show: (row) => `${format.time(row.self)}  ${format.percent(row.self / sum)}`, bar: (row) => row.self / sum },
+    { id: "total", title: "Total CPU", meaning: "Wall time inside the call with everything it called", width: "100px", wide: true, value: (row) => row.total, show: (row) => format.time(row.total) },
+    { id: "mean", title: "Per call", meaning: "Self time divided by calls", width: "90px", wide: true, value: (row) => row.self / row.calls, show: (row) => format.time(row.self / row.calls) },
+  );
+  if (device) {
+    columns.push(
+      { id: "device", title: "Self GPU", meaning: "Device time of the kernels this call itself launched", width: "100px", value: (row) => row.deviceSelf, show: (row) => format.time(row.deviceSelf) },
+      { id: "devtotal", title: "Total GPU", meaning: "Device time of all kernels launched inside it (whole recording only)", width: "100px", wide: true, value: (row) => row.deviceTotal, show: (row) => (row.deviceTotal ? format.time(row.deviceTotal) : "–") },
+    );
+  }
+  if (memory) columns.push({ id: "memory", title: "Allocated", meaning: "Bytes the call itself allocated; frees not subtracted", width: "100px", wide: true, value: (row) => row.allocated, show: (row) => (row.allocated ? format.bytes(row.allocated) : "–") });
+  if (flops) columns.push({ id: "flops", title: "FLOP/s", meaning: "Floating point operations of the calls divided by their total time; – when the profiler knows no formula", width: "100px", wide: true, value: (row) => rate(row), show: (row) => (rate(row) > 0 ? format.scaled(rate(row), "FLOP/s") : "–") });
+  return (
+    <section class="view" data-view="operators">
+      <div class="bar">
+        <Choice
+          label="Group by"
+          value={by}
+          options={[["name", "Name"], ["shape", "Shape"], ["module", "Module"], ["line", "Line"], ["thread", "Thread"], ["tree", "Module tree"]]}
+          onChange={(v) => store.set({ "ops.by": v })}
+        />
+        {by !== "tree" && (
+          <>
+            <Choice label="Kind" value={kind} options={[["op", "Operators"], ["region", "Regions", "user regions and modules"], ["all", "All"]]} onChange={(v) => store.set({ "ops.kind": v })} />
+            <Pick label="Thread" value={String(thread)} options={threadOptions(model)} onChange={(v) => store.set({ thread: v === "-1" ? null : v })} />
+          </>
+        )}
+      </div>
+      {by === "tree" ? (
+        <ModuleTable {...props} />
+      ) : (
+        <DataTable<OpRow>
+          id="ops"
+          store={store}
+          rows={shown}
+          columns={columns}
+          sort="self"
+          file={`operators-by-${by}`}
+          onPick={(row) => store.open("flame", { q: row.name, "flame.measure": "ops", re: null, "flame.zoom": null })}
+          note={
+            <>
+              percentages are of {format.time(sum)}, the self time of all {kind === "op" ? "operators" : "rows"}
+              {pruned?.pruned_calls > 0 && (range || thread >= 0) ? `; ${format.count(pruned.pruned_calls)} calls shorter than ${format.time(pruned.longest_pruned_ns)} are not in this page` : ""}
+            </>
+          }
+        />
+      )}
+    </section>
+  );
+}
+
+function rate(row: OpRow): number {
+  return row.flops > 0 && row.total > 0 ? row.flops / (row.total / 1e9) : NaN;
+}
+
+function ModuleTable({ model, store, match }: ViewProps) {
+  const both = model.has("samples") && model.has("ops");
+  const from = store.get("modules.from", model.has("samples") ? "samples" : "ops") as "samples" | "ops";
+  const range = store.range;
+  const rows = useMemo(() => moduleTree(model, from, range), [model, from, range?.[0], range?.[1]]);
+  const closed = new Set(store.get("modules.closed", "").split(",").filter(Boolean));
+  const sum = rows.filter((row) => row.depth === 0).reduce((total, row) => total + row.total, 0) || 1;
+  const steps = range ? 1 : Math.max(1, model.steps.length);
+  const shown = rows
+    .map((row, order) => ({ ...row, order }))
+    .filter((row) => (match.active ? match.test(row.path) : ![...closed].some((path) => row.path.startsWith(`${path}.`))));
+  if (!rows.length) {
+    return (
+      <Empty title="No modules were seen" command="sonde run your_script.py">
+        Modules are named when a torch.nn program is recorded with Sonde, or when a trace was made with with_modules=True.
+      </Empty>
+    );
+  }
+  const toggle = (row: ModuleRow) => {
+    if (!row.children) return;
+    if (closed.has(row.path)) closed.delete(row.path);
+    else closed.add(row.path);
+    store.set({ "modules.closed": closed.size ? [...closed].join(",") : null });
+  };
+  return (
+    <>
+      {both && (
+        <div class="bar">
+          <Choice label="Source" value={from} options={[["samples", "Sampled CPU time", "all steps, all threads working for the module"], ["ops", "Calls in windows", "wall time, calls and memory in recorded windows"]]} onChange={(v) => store.set({ "modules.from": v })} />
+        </div>
+      )}
+      <DataTable<ModuleRow & { order: number }>
+        id="modules"
+        store={store}
+        rows={shown}
+        sort="tree"
+        file="modules"
+        onPick={toggle}
+        note={`percentages are of ${format.time(sum)}, the time inside modules`}
+        columns={[
+          {
+            id: "tree", title: "Module", meaning: "Path of the module; click a row to fold it", width: "minmax(170px, 1fr)", value: (row) => -row.order,
+            show: (row) => (
+              <span style={{ paddingLeft: `${row.depth * 14}px` }}>
+                {row.children ? (closed.has(row.path) ? "▸ " : "▾ ") : "· "}
+                {row.name}
+              </span>
+            ),
+          },
+          { id: "total", title: "Total", meaning: "Time inside the module and its submodules", width: "130px", value: (row) => row.total, show: (row) => `${format.time(row.total)}  ${format.percent(row.total / sum)}`, bar: (row) => row.total / sum },
+          { id: "self", title: "Self", meaning: "Time inside the module but not in a submodule", width: "110px", value: (row) => row.self, show: (row) => format.time(row.self) },
+          { id: "step", title: range ? "In range" : "Per step", meaning: "Total divided by the number of steps", width: "100px", wide: true, value: (row) => row.total / steps, show: (row) => format.time(row.total / steps) },
+          { id: "calls", title: "Calls", meaning: "Calls in recorded windows", width: "80px", wide: true, value: (row) => row.calls, show: (row) => (row.calls ? format.count(row.calls) : "–") },
+          { id: "memory", title: "Allocated per call", meaning: "Bytes allocated inside, divided by calls", width: "120px", wide: true, value: (row) => row.allocated / Math.max(1, row.calls), show: (row) => (row.allocated ? format.bytes(row.allocated / Math.max(1, row.calls)) : "–") },
+        ]}
+      />
+    </>
+  );
+}
