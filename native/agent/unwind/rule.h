@@ -27,11 +27,12 @@ struct Rule {
   uint8_t cfa_register = 0;
   uint8_t from_rbp = 0;      // bit i: saved[i] is an offset from the frame's own rbp, not from the CFA
   uint8_t from_sp = 0;       // bit i: the same from its stack pointer
-  uint8_t decoded = 0;       // found by reading the code, not the unwind tables
   int32_t cfa_offset = 0;
-  int32_t cfa_extra = 0;
+  int32_t cfa_extra = 0;     // only for Deref
   int16_t saved[kSaved] = {kSame, kSame, kSame, kSame, kSame, kSame};
 };
+
+static_assert(sizeof(Rule) == 24);  // two cache entries share a cache line
 
 // Async-signal-safe. Looks the rule up in the unwind tables.
 Rule find_rule(uint64_t pc);

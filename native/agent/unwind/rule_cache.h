@@ -9,7 +9,7 @@ namespace sonde {
 
 struct RuleCache {
   static constexpr unsigned kEntries = 1024, kDecodedEntries = 256;
-  struct Entry {
+  struct alignas(32) Entry {
     uint64_t key = 0;  // pc in the low 48 bits, unload generation above
     Rule rule;
   };

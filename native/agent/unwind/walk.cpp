@@ -112,7 +112,6 @@ WalkEnd Walk::climb() {
     NativeFrame& frame = dry() ? scratch_ : out_[result_.count++];
     frame = {pc, static_cast<uint8_t>(interrupted_ ? kFrameSignal : 0)};
     if (is_eval(lookup)) frame.flags |= kFrameEval;
-    const Registers here = registers_;
     const Rule rule = rule_for(lookup);
     Step step;
     switch (rule.kind) {
@@ -122,7 +121,7 @@ WalkEnd Walk::climb() {
       case Rule::Kind::Complex: step = apply_row(lookup, window_, &registers_); break;
       case Rule::Kind::NoEntry:
       case Rule::Kind::NoLibrary:
-        if (doubt_.count == 0) doubt_ = {here, result_.count, rule.kind == Rule::Kind::NoLibrary};
+        if (doubt_.count == 0) doubt_ = {registers_, result_.count, rule.kind == Rule::Kind::NoLibrary};
         step = step_without_tables(rule.kind == Rule::Kind::NoLibrary, &frame);
         break;
       case Rule::Kind::Damaged:
@@ -130,7 +129,7 @@ WalkEnd Walk::climb() {
     }
     if (step.outcome == Step::Outcome::Failed) {
       // A register that the tables need and nobody knows (a thread read from outside): also a doubt.
-      if (doubt_.count == 0) doubt_ = {here, result_.count, false};
+      if (doubt_.count == 0) doubt_ = {registers_, result_.count, false};  // a failed step moved nothing
       return step.why;
     }
     if (passes_anchor(lookup, sp, step.cfa)) {

@@ -15,6 +15,10 @@ constexpr uint8_t kDwarf[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14
 constexpr uint16_t kCallClobbers = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 6 | 1 << 7 | 0xf << 8;  // rax rcx rdx rsi rdi r8-r11
 
 // A number known relative to the registers at pc: register + extra, or *(register + inner) + extra.
+// From kComputed on, `reg` stands for a stack pointer that was computed on the way (aligned, or lowered by a
+// variable size): not known itself, but what is stored relative to it is found again.
+constexpr uint8_t kComputed = 16;
+
 struct Place {
   uint8_t reg = 0;
   bool deref = false;
@@ -117,7 +121,24 @@ class ReadAhead {
 
   void forget(uint16_t registers) {
     for (unsigned r = 0; registers; ++r, registers >>= 1) {
-      if (registers & 1) value_[r].kind = Value::Kind::Unknown;
+      if (!(registers & 1)) continue;
+      if (r == kHardwareRsp && computed_ < UINT8_MAX) {
+        value_[r].kind = Value::Kind::Number;
+        value_[r].place = {computed_++, false, 0, 0};
+      } else {
+        value_[r].kind = Value::Kind::Unknown;
+      }
+    }
+  }
+
+  // Constants are added along the path, but a register that had its own value at pc may be
+  // a loop's counter, whose rounds are not counted here.
+  void add(uint8_t reg, int64_t amount) {
+    Value& value = value_[reg];
+    if (value.kind == Value::Kind::Number && (reg == kHardwareRsp || value.place.reg != reg)) {
+      value.place.extra += amount;
+    } else {
+      value.kind = Value::Kind::Unknown;
     }
   }
 
@@ -129,6 +150,7 @@ class ReadAhead {
     for (unsigned i = stores_; i-- > 0;) {
       if (store_[i].at.same_root(place) && store_[i].at.extra == place.extra) return store_[i].value;
     }
+    if (place.reg >= kComputed) return result;
     if (place.deref) {
       result.kind = Value::Kind::Contents;
       result.place = place;
@@ -178,19 +200,14 @@ class ReadAhead {
       case Instruction::Kind::Load: value_[one.reg] = load(value_[one.base], one.displacement); break;
       case Instruction::Kind::Store: store(value_[one.base], one.displacement, value_[one.reg]); break;
       case Instruction::Kind::Lea:
-        // `lea r, [r+8]` steps a pointer in a loop whose rounds are not counted here.
-        if (one.reg == one.base && one.reg != kHardwareRsp) {
-          value_[one.reg].kind = Value::Kind::Unknown;
+        if (one.reg != one.base) value_[one.reg] = value_[one.base];
+        if (one.reg != one.base && value_[one.reg].kind == Value::Kind::Number) {
+          value_[one.reg].place.extra += one.displacement;
         } else {
-          value_[one.reg] = value_[one.base];
-          if (value_[one.reg].kind == Value::Kind::Number) value_[one.reg].place.extra += one.displacement;
-          else value_[one.reg].kind = Value::Kind::Unknown;
+          add(one.reg, one.displacement);
         }
         break;
-      case Instruction::Kind::AddImmediate:
-        if (one.reg == kHardwareRsp) move_stack(one.displacement);
-        else value_[one.reg].kind = Value::Kind::Unknown;
-        break;
+      case Instruction::Kind::AddImmediate: add(one.reg, one.displacement); break;
       case Instruction::Kind::Exchange: {
         const Value other = value_[one.reg];
         value_[one.reg] = value_[one.base];
@@ -209,10 +226,9 @@ class ReadAhead {
 
   bool finish(Rule* rule) const {
     const Value& sp = value_[kHardwareRsp];
-    if (sp.kind != Value::Kind::Number) return false;
+    if (sp.kind != Value::Kind::Number || sp.place.reg >= kComputed) return false;
     const Place& at = sp.place;  // where the return address is
     *rule = Rule{};
-    rule->decoded = 1;
     rule->cfa_register = kDwarf[at.reg];
     if (at.deref) {
       rule->kind = Rule::Kind::Deref;
@@ -273,6 +289,7 @@ class ReadAhead {
   Value value_[16];
   Stored store_[kMostStores];
   unsigned stores_ = 0;
+  uint8_t computed_ = kComputed;
   CodeWindow code_;
 };
 
