@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "common/clock.h"
+#include "common/guarded_memory.h"
 #include "common/system.h"
 #include "core/agent.h"
 #include "engine/engine.h"
@@ -18,7 +19,6 @@
 #include "pools/owner.h"
 #include "process/follow.h"
 #include "python/frames.h"
-#include "signals/fault.h"
 #include "signals/shared.h"
 #include "threads/registry.h"
 
@@ -206,7 +206,7 @@ void Recorder::write_statistics() {
       {"log_bytes", log_.bytes_written()},
       {"thread_memory_bytes", thread_memory_bytes()},
       {"node_memory_bytes", stacks_.memory_bytes()},
-      {"faults_guarded", faults_guarded()},
+      {"faults_guarded", guarded_fault_count()},
   };
   for (const auto& figure : figures) {
     log_.begin(log::Record::Statistics).text(figure.name).number(figure.value);

@@ -1,20 +1,17 @@
-// Reads of memory that may not be there: other threads' stacks, the interpreter's
-// structures, code that is being unmapped. A read that faults returns false.
-//
-// How: the copy is a few instructions at known addresses; Sonde's SIGSEGV/SIGBUS
-// handler (signals/fault.cpp) moves a fault there to the "failed" exit. Where that handler
-// cannot stay installed, the same functions go through process_vm_readv (about 1 us each).
+// Whole objects from memory that may not be there: other threads' stacks, the interpreter's
+// structures, the loader's list. The loads themselves are in guarded_memory.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "common/guarded_memory.h"
+
 namespace sonde {
 
-// Async-signal-safe. All or nothing to the caller; on false `to` may hold a part.
-bool safe_copy(void* to, uint64_t from, size_t size);
+// Async-signal-safe. On false `to` may hold a part.
+inline bool safe_copy(void* to, uint64_t from, size_t size) { return guarded_copy(to, from, size) == size; }
 
-// Async-signal-safe. About 3 ns when it does not fault.
 template <typename T>
 inline bool safe_read(uint64_t from, T* out) {
   return safe_copy(out, from, sizeof(T));

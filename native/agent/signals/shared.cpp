@@ -2,16 +2,16 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
 
+#include "common/guarded_memory.h"
 #include "common/system.h"
+#include "core/agent.h"
 #include "log/loss.h"
 #include "sample/handler.h"
-#include "signals/fault.h"
 #include "signals/real.h"
 
 namespace sonde {
@@ -23,6 +23,8 @@ struct Wanted {
   struct sigaction action = {};
   std::atomic<bool> installed{false};
 };
+constexpr int kMaxTakenBack = 8;
+int times_taken_back = 0;
 constinit Wanted wanted_prof, wanted_segv, wanted_bus;
 
 Wanted* wanted_of(int signal) {
@@ -57,13 +59,7 @@ bool has_handler(const struct sigaction& action) {
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
-  auto* machine = &static_cast<ucontext_t*>(context)->uc_mcontext;
-  uint64_t continue_at = 0;
-  if (fault_is_ours(static_cast<uint64_t>(machine->gregs[REG_RIP]), &continue_at)) {
-    machine->gregs[REG_RIP] = static_cast<greg_t>(continue_at);
-    return;
-  }
-  pass_on(signal, info, context);
+  if (!guarded_fault_fixup(context)) pass_on(signal, info, context);
 }
 
 void on_sample_signal(int signal, siginfo_t* info, void* context) {
@@ -117,7 +113,6 @@ bool install_shared_signals() {
     wanted->installed.store(true, std::memory_order_release);
     all = real_sigaction(signal, &ours, nullptr) == 0 && all;
   }
-  set_fault_guard(all);
   return all;
 }
 
@@ -174,15 +169,15 @@ void check_shared_signals() {
     bool ours = (now.sa_flags & SA_SIGINFO) &&
                 now.sa_sigaction == (signal == kSampleSignal ? on_sample_signal : on_fault);
     if (ours) continue;
-    if (signal == kSampleSignal) {
-      count_loss(Loss::SignalLost);
-      write_wanted(&wanted_prof, now);
-      struct sigaction again = kernel_action(signal, now);
-      real_sigaction(signal, &again, nullptr);
-    } else if (fault_guard_installed()) {
-      count_loss(Loss::FaultGuardLost);
-      set_fault_guard(false);
+    count_loss(signal == kSampleSignal ? Loss::SignalLost : Loss::FaultGuardLost);
+    // Once may be a library that starts; more often is a quarrel, and the guest leaves it.
+    if (++times_taken_back > kMaxTakenBack) {
+      set_sampling(false);
+      return;
     }
+    write_wanted(wanted_of(signal), now);
+    struct sigaction again = kernel_action(signal, now);
+    real_sigaction(signal, &again, nullptr);
   }
 }
 

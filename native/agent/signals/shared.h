@@ -29,8 +29,8 @@ bool program_uses_sample_signal();
 // Async-signal-safe. Does what the program asked for with a signal that is not Sonde's.
 void pass_on(int signal, siginfo_t* info, void* context);
 
-// Not async-signal-safe. Are our handlers still installed? Re-installs those for SIGPROF, gives
-// up the fault guard when a fault handler was replaced behind our back. Called now and then.
+// Not async-signal-safe. Are our handlers still installed? One that was replaced behind our back (by a
+// bare system call) is taken back, with the newcomer as the program's; after a few times sampling stops.
 void check_shared_signals();
 
 }  // namespace sonde

@@ -1,0 +1,123 @@
+"""Run a small program with the agent inside and read what it logged: the tool of the tests beside it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sonde.record.launch import LaunchOptions, agent_environment
+from sonde.store.raw import WALK_RESIDUAL, RawLog
+from sonde.store.rawlog import read_raw_log
+
+PROGRAMS = Path(__file__).parent / "programs"
+NOBODY = 65534
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the program did and what the agent wrote about it."""
+
+    code: int
+    output: str
+    errors: str
+    folder: Path
+    cpu_s: float  # by rusage of the program and all it waited for
+    pid: int
+
+    def logs(self) -> list[RawLog]:
+        return [read_raw_log(path) for path in sorted((self.folder / "raw").glob("*.slog"))]
+
+    def main(self) -> RawLog:
+        """The log of the program itself (its last one, when it replaced itself)."""
+        logs = [log for log in self.logs() if log.header.pid == self.pid]
+        return max(logs, key=lambda log: log.header.start_ns)
+
+
+def weights_s(log: RawLog) -> float:
+    """CPU time that the log's samples stand for."""
+    return float(log.samples.weight_ns.sum()) / 1e9
+
+
+def cpu_s(log: RawLog) -> float:
+    """CPU time of the process by rusage, as its footer says."""
+    assert log.footer is not None
+    return (log.footer.user_ns + log.footer.system_ns) / 1e9
+
+
+def ticks(log: RawLog) -> int:
+    """Samples with a stack."""
+    return int((log.samples.walk_end != WALK_RESIDUAL).sum())
+
+
+def losses(log: RawLog) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for i, count in enumerate(log.losses.count):
+        cause = str(log.losses.cause[i])
+        counts[cause] = counts.get(cause, 0) + int(count)
+    return counts
+
+
+def run(
+    command: Sequence[str | Path],
+    rate_hz: int = 1000,
+    engine: str = "auto",
+    nobody: bool = False,
+    environment: Mapping[str, str] | None = None,
+    **popen: Any,
+) -> Run:
+    """Start it as `sonde run` would, but with its output kept."""
+    folder = Path(tempfile.mkdtemp(prefix="sonde-test-"))
+    (folder / "raw").mkdir()
+    if nobody:
+        folder.chmod(0o777)
+        (folder / "raw").chmod(0o777)
+        popen.update(user=NOBODY, group=NOBODY, extra_groups=[])
+    options = LaunchOptions(rate_hz=rate_hz, engine=engine, environment=environment or {})
+    env = agent_environment(folder, options, os.environ, os.getpid())
+    process = subprocess.Popen(
+        [str(part) for part in command],
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **popen,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    output, errors = process.stdout.read(), process.stderr.read()  # small: no pipe fills up
+    process.stdout.close()
+    process.stderr.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Run(process.returncode, output, errors, folder, usage.ru_utime + usage.ru_stime, process.pid)
+
+
+def symbol_range(program: Path, name: str) -> tuple[int, int]:
+    """Where a function of a program at a fixed address lies, by nm."""
+    for line in subprocess.run(["nm", "-S", program], capture_output=True, text=True).stdout.splitlines():
+        words = line.split()
+        if len(words) == 4 and words[3] == name:
+            return int(words[0], 16), int(words[0], 16) + int(words[1], 16)
+    raise LookupError(name)
+
+
+def share_under(log: RawLog, program: Path, function: str, among: Sequence[str]) -> tuple[float, int]:
+    """Share of samples whose stack passes through `function` among those that pass through any of `among`."""
+    parent, pc = log.nodes.parent, log.nodes.pc
+    inside = {}
+    for name in among:
+        low, high = symbol_range(program, name)
+        found = (pc >= low) & (pc < high)
+        for row in range(len(pc)):  # parents come before children
+            if parent[row]:
+                found[row] |= found[parent[row] - 1]
+        inside[name] = np.concatenate([[False], found])[log.samples.native]
+    total = np.logical_or.reduce([inside[name] for name in among]).sum()
+    return float(inside[function].sum()) / max(1, int(total)), int(total)

@@ -1,0 +1,115 @@
+"""A good guest: the program behaves as without the agent, and is sampled all the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.lifecycle.recorded import cpu_s, losses, run, share_under, ticks, weights_s
+
+Program = Callable[[str], Path]
+
+
+def test_own_use_of_the_shared_signals_is_not_disturbed(program: Program) -> None:
+    binary = program("own_signals")
+    alone = subprocess.run([binary], capture_output=True, text=True)
+    assert "segv handled: 100, mask right: 1" in alone.stdout
+    result = run([binary], rate_hz=2000)
+    assert (result.output, result.errors, result.code) == (alone.stdout, "", 0)
+    assert ticks(result.main()) > 200
+    assert losses(result.main()) == {}
+
+
+@pytest.mark.parametrize("how", ["exit3", "_exit4", "segv", "prof", "abort", "killed"])
+def test_the_end_is_the_programs_own(program: Program, how: str) -> None:
+    alone = subprocess.run([program("dies"), how], capture_output=True, text=True)
+    result = run([program("dies"), how])
+    assert (result.code, result.output, result.errors) == (alone.returncode, alone.stdout, alone.stderr)
+    orderly = how in ("exit3", "_exit4")
+    log = result.main()
+    assert (log.footer is not None) == orderly
+    # Killed without warning: what was drained is there. The drain comes every 0.1 s.
+    assert weights_s(log) > (0.145 if orderly else 0.02)
+
+
+def test_a_thread_that_blocks_all_signals_is_sampled(program: Program) -> None:
+    binary = program("blocked_thread")
+    result = run([binary, "0.5"])
+    share, count = share_under(result.main(), binary, "hidden_work", ["hidden_work"])
+    assert share == 1.0
+    if result.main().header.engine != "timer":
+        assert count > 300
+
+
+def test_a_program_that_closes_all_descriptors_keeps_its_files(program: Program, tmp_path: Path) -> None:
+    target = tmp_path / "own.txt"
+    result = run([program("closes_everything"), target], preexec_fn=_few_descriptors)
+    assert (result.code, target.read_text()) == (0, "mine\n")
+    log = result.main()
+    assert weights_s(log) > 0.25  # before; the log may or may not have been re-opened after
+    assert log.truncated_bytes == 0
+
+
+def _few_descriptors() -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))
+
+
+def test_smallest_stacks_are_enough(program: Program) -> None:
+    result = run([program("small_stacks"), "16", "0.05"], rate_hz=2000)
+    assert result.code == 0
+    assert weights_s(result.main()) == pytest.approx(cpu_s(result.main()), rel=0.01)
+
+
+FAULTHANDLER = """
+import ctypes, faulthandler, time
+faulthandler.enable()
+end = time.process_time() + 0.1
+while time.process_time() < end: pass
+faulthandler.dump_traceback_later(1000); faulthandler.cancel_dump_traceback_later()
+ctypes.string_at(16)
+"""
+
+
+def test_faulthandler_still_reports_and_the_signal_still_kills() -> None:
+    alone = subprocess.run([sys.executable, "-c", FAULTHANDLER], capture_output=True, text=True)
+    result = run([sys.executable, "-c", FAULTHANDLER])
+    assert result.code == alone.returncode == -signal.SIGSEGV
+    assert result.errors.splitlines()[0] == "Fatal Python error: Segmentation fault"
+    assert [line for line in result.errors.splitlines() if "File" in line] == [
+        line for line in alone.stderr.splitlines() if "File" in line
+    ]
+
+
+def test_interrupted_sleeps_and_reads_behave() -> None:
+    code = """
+import os, select, threading, time
+def spin():
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end: pass
+t = threading.Thread(target=spin); t.start()
+r, w = os.pipe()
+start = time.monotonic(); time.sleep(0.2); assert 0.19 < time.monotonic() - start
+assert select.select([r], [], [], 0.1) == ([], [], [])
+os.write(w, b"x"); assert os.read(r, 10) == b"x"
+t.join(); print("fine")
+"""
+    result = run([sys.executable, "-c", code], rate_hz=2000)
+    assert (result.output, result.code) == ("fine\n", 0)
+
+
+def test_without_a_folder_the_library_does_nothing(program: Program) -> None:
+    from sonde.native import agent_path
+
+    environment = {**os.environ, "LD_PRELOAD": str(agent_path())}
+    environment.pop("SONDE_AGENT_FOLDER", None)
+    alone = subprocess.run([program("own_signals")], capture_output=True, text=True)
+    preloaded = subprocess.run([program("own_signals")], capture_output=True, text=True, env=environment)
+    assert (preloaded.stdout, preloaded.stderr) == (alone.stdout, "")

@@ -1,0 +1,82 @@
+"""Fork, exec and spawn are followed; every process writes a log of its own; helpers are named."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sonde.record.launch import read_unfollowed
+from tests.lifecycle.recorded import cpu_s, run, weights_s
+
+Program = Callable[[str], Path]
+
+
+def test_forked_and_executed_children_have_logs_that_add_up(program: Program) -> None:
+    result = run([program("forks"), "0.2"])
+    assert (result.code, result.output, result.errors) == (0, "11\n", "")
+    logs = result.logs()
+    origins = sorted((log.header.followed_fork, log.header.executed) for log in logs)
+    assert origins == [(False, False), (False, True)] + [(True, False)] * 4
+    for log in logs:
+        assert weights_s(log) == pytest.approx(cpu_s(log), rel=0.01)
+    assert sum(map(weights_s, logs)) == pytest.approx(result.cpu_s, rel=0.03)
+    parents = {log.header.pid: log.header.parent_pid for log in logs}
+    assert parents[result.pid] not in parents
+    assert all(parent in parents for pid, parent in parents.items() if pid != result.pid)
+
+
+def test_a_program_that_replaces_itself_is_counted_once(program: Program) -> None:
+    code = "import os, sys, time\nwhile time.process_time() < 0.3: pass\nos.execv(sys.argv[1], sys.argv[1:])"
+    result = run([sys.executable, "-c", code, program("split"), "0.4"])
+    before, after = sorted(result.logs(), key=lambda log: log.header.start_ns)
+    assert before.footer is not None
+    assert before.footer.replaced
+    assert weights_s(before) == pytest.approx(cpu_s(before), rel=0.01)
+    assert weights_s(after) == pytest.approx(cpu_s(after), rel=0.01)
+    assert weights_s(before) + weights_s(after) == pytest.approx(result.cpu_s, rel=0.02)
+
+
+def test_a_failed_exec_changes_nothing(program: Program) -> None:
+    code = """
+import os, time
+for path in ("/nonexistent/program", "/etc/passwd", "/tmp"):
+    try: os.execv(path, ["x"])
+    except OSError as error: print(error.errno)
+while time.process_time() < 0.4: pass
+"""
+    result = run([sys.executable, "-c", code])
+    assert result.output == "2\n13\n13\n"
+    assert sum(map(weights_s, result.logs())) == pytest.approx(result.cpu_s, rel=0.02)
+
+
+PYTHON_CHILDREN = """
+import multiprocessing, subprocess, sys, time
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: pass
+if __name__ == "__main__":
+    for method in ("fork", "spawn"):
+        worker = multiprocessing.get_context(method).Process(target=burn, args=(0.2,))
+        worker.start(); worker.join(); assert worker.exitcode == 0
+    loop = "import time\\nwhile time.process_time() < 0.2: pass"
+    clean = subprocess.run([sys.executable, "-c", loop], env={})
+    shell = subprocess.run("sleep 0; exit 7", shell=True)
+    print(clean.returncode, shell.returncode)
+"""
+
+
+def test_python_workers_are_followed_and_helpers_are_named(tmp_path: Path) -> None:
+    script = tmp_path / "children.py"
+    script.write_text(PYTHON_CHILDREN)
+    result = run([sys.executable, script])
+    assert (result.code, result.output, result.errors) == (0, "0 7\n", "")
+    logs = result.logs()
+    busy = [log for log in logs if weights_s(log) > 0.18]
+    assert len([log for log in busy if log.header.pid != result.pid]) == 3
+    assert [log.header.followed_fork for log in busy].count(True) == 1
+    names = {Path(child.program).name for child in read_unfollowed(result.folder)}
+    assert names & {"sh", "dash", "bash"}
+    assert "sleep" in names

@@ -1,0 +1,87 @@
+"""The sum of weights is the CPU time, whatever the program does and whatever the kernel permits."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.lifecycle.recorded import Run, cpu_s, losses, run, share_under, ticks, weights_s
+
+Program = Callable[[str], Path]
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become nobody")
+
+
+def check_sum(result: Run) -> None:
+    log = result.main()
+    assert result.code == 0
+    assert weights_s(log) == pytest.approx(cpu_s(log), rel=0.01)
+    assert weights_s(log) == pytest.approx(result.cpu_s, rel=0.02)  # with what came after the log's end
+    assert "ring_full" not in losses(log)
+
+
+@pytest.mark.parametrize("rate_hz", [50, 100, 500, 1000])
+@pytest.mark.parametrize("name", ["page_faults", "system_calls"])
+def test_kernel_time_is_counted(program: Program, name: str, rate_hz: int) -> None:
+    result = run([program(name), "0.8"], rate_hz=rate_hz)
+    check_sum(result)
+    assert ticks(result.main()) > 0.5 * rate_hz * 0.8 or result.main().header.engine == "timer"
+
+
+@needs_root
+@pytest.mark.parametrize("rate_hz", [50, 1000])
+@pytest.mark.parametrize("name", ["page_faults", "system_calls"])
+def test_kernel_time_is_counted_without_privileges(program: Program, name: str, rate_hz: int) -> None:
+    result = run([program(name), "0.8"], rate_hz=rate_hz, nobody=True)
+    check_sum(result)
+    log = result.main()
+    assert log.header.engine in ("perf+timer", "timer")
+    residual = log.samples.weight_ns[log.samples.native == 0].sum() / log.samples.weight_ns.sum()
+    assert residual < 0.06  # the time is on stacks, not just counted at the end
+
+
+@pytest.mark.parametrize("engine", ["perf+kernel", "perf+timer", "timer"])
+def test_each_engine_counts_user_time(program: Program, engine: str) -> None:
+    result = run([program("split"), "0.6", "2"], rate_hz=200, engine=engine)
+    check_sum(result)
+    if result.main().header.engine == engine:
+        assert ticks(result.main()) == pytest.approx(1.2 * 200, rel=0.2)
+
+
+def test_perf_refused_by_a_filter_falls_back_to_the_timer(program: Program) -> None:
+    result = run([program("without_perf"), program("split"), "0.5"], rate_hz=1000)
+    check_sum(result)
+    assert result.main().header.engine == "timer"
+    assert ticks(result.main()) > 50  # CONFIG_HZ is 100 at least
+
+
+def test_short_threads_are_counted_even_when_never_sampled(program: Program) -> None:
+    result = run([program("thread_churn"), "200", "1.5"], rate_hz=100)
+    check_sum(result)
+    log = result.main()
+    assert int((log.threads.kind == 0).sum()) == 200
+    assert (log.threads.cpu_ns >= 0).all()
+    assert (log.threads.end_ns >= log.threads.start_ns).all()
+
+
+def test_few_descriptors_are_left_to_the_program(program: Program) -> None:
+    result = run(["sh", "-c", f"ulimit -n 40; exec {program('small_stacks')} 20 0.02"], rate_hz=1000)
+    check_sum(result)
+    if result.main().header.engine != "timer":
+        assert losses(result.main())["perf_scarce"] >= 5
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("engine", ["perf+kernel", "perf+timer", "timer"])
+def test_a_known_split_is_found(program: Program, engine: str, threads: int) -> None:
+    binary = program("split")
+    result = run([binary, "1.0", str(threads)], rate_hz=997, engine=engine)
+    log = result.main()
+    share, count = share_under(log, binary, "seventy", ["seventy", "thirty"])
+    truth = float(result.output)
+    assert count > 100 * threads
+    # 99.9 % of the binomial error, and half a percent for the truth: clock reads between the parts.
+    assert abs(share - truth) < 3.3 * math.sqrt(truth * (1 - truth) / count) + 0.005
