@@ -4,6 +4,11 @@ from __future__ import annotations
 
 # view -> (module, one line for --help)
 VIEWS: dict[str, tuple[str, str]] = {
+    "ops": (
+        "sonde.render.text.ops",
+        "operators: self and total time, memory, calls",
+    ),
+    "steps": ("sonde.render.text.steps", "steps and phases, with warm-up set apart"),
     "threads": ("sonde.render.text.threads", "what each thread did: running, spinning, waiting"),
     "losses": ("sonde.render.text.losses", "what is known to be missing or doubtful"),
 }

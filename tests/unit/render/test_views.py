@@ -1,0 +1,66 @@
+"""Text views over a recording with known answers: the JSON and the printed page."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+from typing import Any
+
+import pytest
+
+from sonde.errors import UsageError
+from sonde.render.text import VIEWS
+from sonde.render.text.page import Page
+from sonde.render.text.view import ShowOptions
+from sonde.store import build
+from sonde.store.meta import Meta
+from sonde.store.recording import Recording
+from tests.unit.store import recordings
+
+
+def view(name: str, recording: Recording, **options: Any) -> tuple[dict[str, Any], str]:
+    module = importlib.import_module(VIEWS[name][0])
+    asked = ShowOptions(**options)
+    found = module.data(recording, asked)
+    stream = io.StringIO()
+    module.show(found, Page(stream), asked)
+    json.dumps(found, allow_nan=False)
+    return found, stream.getvalue()
+
+
+@pytest.mark.parametrize("name", list(VIEWS))
+def test_every_view_has_an_answer_for_an_empty_recording(name: str) -> None:
+    _, text = view(name, Recording(Meta()))
+    assert text.strip()
+
+
+def test_ops_show_self_total_and_calls() -> None:
+    found, text = view("ops", recordings.recording())
+    assert [(r["name"], r["calls"], r["self_ms"], r["total_ms"]) for r in found["rows"]] == [
+        ("aten::linear", 1, 7.0, 10.0), ("aten::addmm", 1, 3.0, 3.0),
+    ]  # fmt: skip
+    assert "70.0 %" in text
+    assert "Self CPU time total: 10.0 ms" in text
+
+
+def test_ops_filter_and_sort() -> None:
+    found, _ = view("ops", recordings.recording(), filter="addmm", sort="total_ms")
+    assert [r["name"] for r in found["rows"]] == ["aten::addmm"]
+    with pytest.raises(UsageError, match="regular expression"):
+        view("ops", recordings.recording(), filter="(")
+    with pytest.raises(UsageError, match="cannot sort"):
+        view("ops", recordings.recording(), sort="beauty")
+
+
+def test_steps_keep_warmup_apart() -> None:
+    ms = [50, 30, *[10] * 18]
+    ends = [sum(ms[: i + 1]) * 1_000_000 for i in range(20)]
+    marks = build.table(
+        "marks", mark=range(20), process=[0] * 20, kind=["step"] * 20, name=["train"] * 20, number=range(20),
+        start_ns=[0, *ends[:-1]], end_ns=ends,
+    )  # fmt: skip
+    found, text = view("steps", Recording(Meta(), {"marks": marks}))
+    assert (found["count"], found["warmup"], found["median_ms"]) == (20, 2, 10.0)
+    assert "2 of them warm-up" in text
+    assert "60.0 ms above 2 steady steps" in text
