@@ -22,6 +22,7 @@ class RunOptions:
     primitives: bool = False
     env_file: Path | None = None
     keep_raw: bool = False
+    blocks: bool = False  # measure the overhead by random on/off blocks
 
     def __post_init__(self) -> None:
         if not 0 < self.rate_hz <= MAX_RATE_HZ:

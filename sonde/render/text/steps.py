@@ -12,11 +12,11 @@ from sonde.store.recording import Recording
 
 
 def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
-    """`count`, `warmup`, `median_ms`, `p10_ms`, `p90_ms`, `phase_ms`, `steps` of the busiest process; `processes`: all."""
+    """The process with most steps: `count`, `warmup`, `median_ms`, `phase_ms`, `steps`; `processes`: all."""
     reports = step_reports(recording.table("marks"))
     processes = [_one(report) for report in reports]
     main = max(processes, key=lambda p: p["count"], default=None)
-    empty = {"count": 0, "warmup": 0, "median_ms": None, "steps": []}
+    empty: dict[str, Any] = {"count": 0, "warmup": 0, "median_ms": None, "steps": []}
     return {**(main or empty), "processes": [{k: p[k] for k in p if k != "steps"} for p in processes]}
 
 
@@ -48,9 +48,10 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         return
     times = [s["ms"] for s in data["steps"]]
     warm = data["warmup"]
+    spread = f"10–90 %: {milliseconds(data['p10_ms'])} – {milliseconds(data['p90_ms'])}"
     page.line(
-        f"{data['count']} {data['kind']} steps; {warm} of them warm-up; then median {milliseconds(data['median_ms'])}"
-        f" (10–90 %: {milliseconds(data['p10_ms'])} – {milliseconds(data['p90_ms'])})"
+        f"{data['count']} {data['kind']} steps; {warm} of them warm-up; "
+        f"then median {milliseconds(data['median_ms'])} ({spread})"
     )
     if warm:
         excess = sum(times[:warm]) - warm * data["median_ms"]
