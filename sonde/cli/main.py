@@ -15,7 +15,9 @@ from sonde.errors import SondeError
 # verb -> (module, class, one line). The one line is here so that --help imports nothing.
 VERBS: dict[str, tuple[str, str, str]] = {
     "show": ("sonde.cli.show", "Show", "print one view of a recording"),
+    "report": ("sonde.cli.report", "Report", "write a self-contained HTML page"),
     "query": ("sonde.cli.query", "Query", "ask a recording with SQL"),
+    "import": ("sonde.cli.import_", "Import", "turn what another tool wrote into a recording"),
     "export": ("sonde.cli.export", "Export", "write other tools' formats"),
     "pack": ("sonde.cli.pack", "Pack", "put a recording into one file, or unpack it"),
 }
