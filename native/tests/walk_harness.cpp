@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "common/guarded_memory.h"
+#include "python/frames.h"
 #include "unwind/decoder/forward.h"
 #include "unwind/decoder/instruction.h"
 #include "unwind/expression.h"
@@ -13,6 +14,9 @@
 #include "unwind/frame_row.h"
 #include "unwind/rule.h"
 #include "unwind/unwind.h"
+
+// The harness has no interpreter.
+bool sonde::python_is_eval(uint64_t) { return false; }
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -22,12 +22,21 @@ struct PoolOwner {
 
 struct PoolPosition {
   const PoolOwner* owner = nullptr;   // null: not inside a region, or the owner itself
+  uint64_t region = 0;                // not 0: the owner may leave at any moment, see pool_owner_stayed
   Anchor worker_anchor;               // a local of the trampoline on the worker's own stack
   log::SampleState state = log::SampleState::Running;  // Spinning or Imbalance when busy waiting
 };
 
 // Async-signal-safe. Where the calling thread is with respect to pools, when interrupted at `pc`.
 PoolPosition pool_position(uint64_t pc);
+
+// Async-signal-safe. Asked after the owner's stack was walked: did it stay in the region all the time?
+// A worker that is done and waits at the region's end does not hold the owner back; on false the owner's
+// frames are worth nothing.
+bool pool_owner_stayed(const PoolPosition& position);
+
+// Async-signal-safe. Is pc in an OpenMP runtime? A thread that is blocked there is idle.
+bool pool_runtime_holds(uint64_t pc);
 
 // Not async-signal-safe. Called by the background thread: finds the runtimes' address ranges.
 void pools_refresh();

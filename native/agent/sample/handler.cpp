@@ -56,6 +56,11 @@ bool record_sample(Thread* thread, const Registers& registers, uint64_t time_ns,
     owner = walk(pool.owner->registers, pool.owner->stack, pool.owner->anchor, thread->rules, false,
                  thread->owner_native, kMaxNativeFrames);
     if (!python_state) python_state = pool.owner->python_state;
+    if (!pool_owner_stayed(pool)) {  // it left while it was read: what was read means nothing
+      owner = {};
+      pool.owner = nullptr;
+      if (!python_thread_state()) python_state = nullptr;
+    }
   }
   PythonWalk python;
   if (python_state) python = python_walk(python_state, thread->python, kMaxPythonFrames);

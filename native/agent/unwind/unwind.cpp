@@ -3,24 +3,11 @@
 
 #include <sys/mman.h>
 
-#include <atomic>
-
 #include "unwind/modules.h"
 #include "unwind/rule_cache.h"
 #include "unwind/walk.h"
 
 namespace sonde {
-namespace {
-
-std::atomic<IsEval> g_is_eval{nullptr};
-
-}  // namespace
-
-bool is_eval(uint64_t pc) {
-  const IsEval check = g_is_eval.load(std::memory_order_relaxed);
-  return check && check(pc);
-}
-
 RuleCache* new_rule_cache() {
   void* memory = mmap(nullptr, sizeof(RuleCache), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   // Zero pages are a valid empty cache, and stay unallocated until used.
@@ -40,6 +27,5 @@ WalkResult walk(const Registers& from, const StackBounds& stack, const Anchor& a
 
 void unwind_refresh() { refresh_modules(); }
 void unwind_after_fork() { modules_after_fork(); }
-void unwind_set_is_eval(IsEval check) { g_is_eval.store(check, std::memory_order_relaxed); }
 
 }  // namespace sonde

@@ -68,9 +68,4 @@ void unwind_refresh();
 // In the child of a fork, before its first walk.
 void unwind_after_fork();
 
-// Async-signal-safe. Says whether pc is in the interpreter's evaluation function; the Python part sets it
-// (python_is_eval). Without it no frame is an eval frame.
-using IsEval = bool (*)(uint64_t pc);
-void unwind_set_is_eval(IsEval is_eval);
-
 }  // namespace sonde

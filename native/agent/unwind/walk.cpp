@@ -5,6 +5,7 @@
 // tables counts only when it reaches the root through the anchor; if it does not, the scan is tried from there.
 #include "unwind/walk.h"
 
+#include "python/frames.h"
 #include "unwind/decoder/forward.h"
 #include "unwind/return_address.h"
 
@@ -40,7 +41,7 @@ void Walk::enter_stack() {
 
 bool Walk::passes_anchor(uint64_t pc, uint64_t sp, uint64_t cfa) const {
   if (anchor_.address < sp || anchor_.address >= cfa) return false;
-  return anchor_.code_high ? pc >= anchor_.code_low && pc < anchor_.code_high : is_eval(pc);
+  return anchor_.code_high ? pc >= anchor_.code_low && pc < anchor_.code_high : python_is_eval(pc);
 }
 
 bool Walk::arrived() const {
@@ -111,7 +112,7 @@ WalkEnd Walk::climb() {
     const uint64_t lookup = exact_ ? pc : pc - 1;
     NativeFrame& frame = dry() ? scratch_ : out_[result_.count++];
     frame = {pc, static_cast<uint8_t>(interrupted_ ? kFrameSignal : 0)};
-    if (is_eval(lookup)) frame.flags |= kFrameEval;
+    if (python_is_eval(lookup)) frame.flags |= kFrameEval;
     const Rule rule = rule_for(lookup);
     Step step;
     switch (rule.kind) {

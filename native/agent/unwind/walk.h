@@ -11,8 +11,6 @@
 
 namespace sonde {
 
-bool is_eval(uint64_t pc);
-
 class Walk {
  public:
   // Without `out` the walk is dry: it stores no frames and only tells whether it arrives.

@@ -1,0 +1,115 @@
+// Where a sampled thread stands with respect to parallel regions: working, waiting at the end, or spinning.
+#include <atomic>
+
+#include "common/guarded_memory.h"
+#include "log/loss.h"
+#include "pools/region.h"
+#include "python/frames.h"
+#include "unwind/frame_description.h"
+#include "unwind/frame_row.h"
+#include "unwind/modules.h"
+
+namespace sonde {
+namespace {
+
+struct CodeRange {
+  std::atomic<uint64_t> low{0}, high{0};
+};
+CodeRange g_work, g_microtask;
+
+// A copy of the owner for a thread that waits at the region's end: the original may go away.
+thread_local PoolOwner t_owner_copy __attribute__((tls_model("initial-exec")));
+
+void find_range(const void* function, CodeRange* range) {
+  const auto pc = reinterpret_cast<uint64_t>(function);
+  uint64_t header, low, high;
+  FrameDescription entry;
+  if (!find_library(pc, &header, &low, &high) || header == 0) return;
+  if (!read_frame_description(search_frame_header(header, pc), &entry)) return;
+  range->low.store(entry.code_low, std::memory_order_relaxed);
+  range->high.store(entry.code_high, std::memory_order_relaxed);
+}
+
+Anchor trampoline_anchor(const Region& region) {
+  const CodeRange& range = region.microtask ? g_microtask : g_work;
+  Anchor anchor;
+  anchor.code_low = range.low.load(std::memory_order_relaxed);
+  anchor.code_high = range.high.load(std::memory_order_relaxed);
+  if (anchor.code_high) anchor.address = t_pool.anchor;
+  return anchor;
+}
+
+// The innermost region that another thread opened: a region that this thread opened itself
+// (serialised inside another) has this thread's own stack as its owner.
+const Region* foreign_region(const Region* region, uint32_t self) {
+  while (region && region->owner.thread == self) region = region->enclosing;
+  return region;
+}
+
+void use_owner(const PoolOwner& owner, PoolPosition* position) {
+  if (owner.thread == kNoThread) return;  // opened by a thread that the agent does not know
+  t_owner_copy = owner;
+  if (owner.python_state) t_owner_copy.anchor = python_anchor(owner.python_state, owner.stack);
+  position->owner = &t_owner_copy;
+}
+
+// A thread that has done its part: the region's end barrier, or tasks that run there.
+void waiting_position(bool in_runtime, PoolPosition* position) {
+  const uint64_t number = t_pool.last_number;
+  const Region* last = t_pool.last.load(std::memory_order_relaxed);
+  if (number == 0 || !is_open(number)) {
+    if (in_runtime || t_pool.worker) position->state = log::SampleState::Spinning;
+    return;
+  }
+  if (in_runtime || t_pool.worker) position->state = log::SampleState::Imbalance;
+  PoolOwner owner;
+  if (guarded_copy(&owner, reinterpret_cast<uint64_t>(&last->owner), sizeof owner) != sizeof owner) return;
+  if (!is_open(number) || owner.thread == current_thread_number()) return;
+  if (!in_runtime) position->state = log::SampleState::Running;  // a task
+  position->region = number;
+  use_owner(owner, position);
+}
+
+}  // namespace
+
+PoolPosition pool_position(uint64_t pc) {
+  PoolPosition position;
+  const bool in_runtime = pool_runtime_holds(pc);
+  const Region* region = t_pool.region.load(std::memory_order_relaxed);
+  if (region == nullptr) {
+    if (in_runtime || t_pool.worker) waiting_position(in_runtime, &position);
+    return position;
+  }
+  // Inside the work: the runtime's own code there is a barrier or a lock, a wait for the others.
+  if (in_runtime) position.state = log::SampleState::Imbalance;
+  position.worker_anchor = trampoline_anchor(*region);
+  const Region* foreign = foreign_region(region, current_thread_number());
+  if (foreign == nullptr) {
+    position.worker_anchor = {};  // the opener itself: its own interpreter frame is the better anchor
+    return position;
+  }
+  if (foreign->enclosing) count_loss(Loss::PoolRegionsNested);
+  use_owner(foreign->owner, &position);
+  return position;
+}
+
+bool pool_owner_stayed(const PoolPosition& position) {
+  return position.region == 0 || is_open(position.region);
+}
+
+bool pool_runtime_holds(uint64_t pc) {
+  const ReadModules reading;
+  const Module* module = find_module(pc);
+  return module && module->waits;
+}
+
+void pools_refresh() {
+  if (g_work.high.load(std::memory_order_relaxed) == 0) {
+    find_range(reinterpret_cast<const void*>(&sonde_region_work), &g_work);
+    find_range(reinterpret_cast<const void*>(&sonde_region_microtask), &g_microtask);
+  }
+}
+
+void pools_after_fork() {}
+
+}  // namespace sonde

@@ -1,0 +1,77 @@
+// A parallel region in progress: who opened it, and what each thread in it does right now.
+//
+// The opener puts a Region on its own stack and passes a trampoline to the runtime. Each thread that runs the
+// trampoline points at the Region while it does the region's work; the opener cannot leave before. After its
+// part a thread only remembers the region's number, because the Region may be gone at any moment.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "pools/owner.h"
+
+namespace sonde {
+
+struct Region {
+  PoolOwner owner;
+  const Region* enclosing = nullptr;  // the region whose work the opener was doing
+  uint64_t number = 0;
+  void (*work)(void*) = nullptr;      // libgomp
+  void* data = nullptr;
+  void (*microtask)() = nullptr;      // libomp: called with argument_count pointers
+  int argument_count = 0;
+  void** arguments = nullptr;
+};
+
+// What one thread has to do with regions. Written by the thread, read by its own signal handler.
+struct PoolThread {
+  std::atomic<const Region*> region{nullptr};  // whose work it runs
+  uint64_t anchor = 0;                         // address in the trampoline's frame
+  std::atomic<const Region*> last{nullptr};    // whose work it ran last, valid only while last_number is open
+  uint64_t last_number = 0;
+  bool worker = false;                         // has run work that another thread opened
+};
+
+extern thread_local PoolThread t_pool __attribute__((tls_model("initial-exec")));
+
+// True when the calling thread is known to the agent; else a region is passed on untouched.
+bool region_wanted();
+
+// Fills everything but the registers, and makes the region's number an open one.
+void open_region(Region* region);
+void close_region(const Region& region);
+bool is_open(uint64_t number);
+
+// Stores the callee-saved registers, the stack pointer and the pc of this very point. The frame
+// that expands it must stay until the region is closed.
+#define SONDE_CAPTURE_REGISTERS(registers)                                                    \
+  do {                                                                                        \
+    asm volatile(                                                                             \
+        "movq %%rbx, 24(%0)\n movq %%rbp, 48(%0)\n movq %%rsp, 56(%0)\n movq %%r12, 96(%0)\n" \
+        "movq %%r13, 104(%0)\n movq %%r14, 112(%0)\n movq %%r15, 120(%0)\n"                   \
+        "leaq 0(%%rip), %%rax\n movq %%rax, 128(%0)\n"                                        \
+        :                                                                                     \
+        : "r"((registers).value)                                                              \
+        : "rax", "memory");                                                                   \
+    (registers).known = 1u << 3 | 1u << 6 | 1u << 7 | 0xfu << 12 | 1u << 16;                  \
+  } while (0)
+
+// While it lives the calling thread does the region's work. Its address is the thread's anchor.
+class InRegion {
+ public:
+  explicit InRegion(const Region* region);
+  ~InRegion();
+  InRegion(const InRegion&) = delete;
+  InRegion& operator=(const InRegion&) = delete;
+
+ private:
+  const Region* const region_;
+  const Region* const outer_;
+  const uint64_t outer_anchor_;
+};
+
+// Entry points that the runtimes call on each thread; their code is where a worker's walk is anchored.
+extern "C" void sonde_region_work(void* region);
+extern "C" void sonde_region_microtask(int* global_thread, int* bound_thread, void* region);
+
+}  // namespace sonde
