@@ -1,0 +1,213 @@
+"""oneDNN and MKL verbose logs, v0.x to v3.13, as a recording with the table `primitives`.
+
+Enters: a text file (may be gzip) with verbose lines among any other output.
+Leaves: one row per timed line, in the order of the log, with the time exactly
+as printed. Header lines go to meta, diagnostics to meta.details, and a line
+that carries a marker but fits no known form is counted in `losses` and kept.
+
+A log of a million lines has a few hundred distinct ones, once time and
+timestamp are taken off. Each distinct line is parsed once; the rest is a
+dictionary look-up, so plain Python reads about a million lines a second, and
+memory grows by 20 bytes per line until the columns are expanded at the end.
+"""
+
+from __future__ import annotations
+
+import gzip
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from sonde.errors import InputError
+from sonde.importers import mkl_log
+from sonde.importers.onednn_grammar import MARKERS, parse_call, parse_remark
+from sonde.importers.onednn_rows import Notes, Rows
+from sonde.store.recording import Recording
+
+NAME = "onednn"
+_MARKER = b"_verbose,"
+_MARKER_NAMES = tuple(name.encode() for name in sorted(MARKERS, key=len, reverse=True))
+_NUMBER = b"0123456789.e+-"
+_BLOCK_BYTES = 4 << 20
+_LONGEST_LINE = 1 << 20
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first bytes of a file look like such a log."""
+    return any(name + b"," in head for name in _MARKER_NAMES) or head.find(mkl_log.MARKER) >= 0
+
+
+def read(path: Path, process: int = -1, epoch_offset_ns: int = 0) -> Recording:
+    """Import one log. `epoch_offset_ns` (epoch minus common clock) moves its timestamps."""
+    rows = Rows()
+    notes = Notes()
+    try:
+        with _open(path) as file:
+            for block in _blocks(file, notes):
+                _parse(block, rows, notes)
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    if not rows.codes and not notes.known_lines:
+        raise InputError(
+            f"{path} holds no oneDNN or MKL verbose line ({notes.other_lines} other lines)",
+            "make one with: ONEDNN_VERBOSE=2 MKL_VERBOSE=1 python script.py > log.txt",
+        )
+    return rows.recording(path, notes, process, epoch_offset_ns)
+
+
+def _open(path: Path) -> BinaryIO:
+    with open(path, "rb") as file:
+        zipped = file.read(2) == b"\x1f\x8b"
+    return cast(BinaryIO, gzip.open(path, "rb")) if zipped else open(path, "rb")
+
+
+def _blocks(file: BinaryIO, notes: Notes) -> Iterator[list[bytes]]:
+    """Whole lines, a few megabytes at a time."""
+    rest = b""
+    while data := file.read(_BLOCK_BYTES):
+        lines = (rest + data).split(b"\n")
+        rest = lines.pop()
+        if len(rest) > _LONGEST_LINE:  # not a log: do not let one endless line fill the memory
+            notes.unknown(rest[:200])
+            rest = b""
+        yield lines
+    if rest:
+        # The libraries end every line; without that, its time may have lost digits.
+        notes.unterminated(rest)
+        yield [rest]
+
+
+def _parse(lines: list[bytes], rows: Rows, notes: Notes) -> None:
+    """The hot loop. A hit costs one split, one look-up and one float."""
+    known = rows.known
+    codes, times, starts = rows.codes, rows.times_ms, rows.starts_ns
+    for line in lines:
+        head, _, tail = line.rpartition(b",")
+        code = known.get(head)
+        if code is not None and tail and not tail.translate(None, _NUMBER):
+            try:
+                times.append(float(tail))
+            except ValueError:
+                notes.unknown(line)
+                continue
+            codes.append(code)
+            starts.append(-1)
+        elif head.startswith((b"onednn_verbose,", b"dnnl_verbose,")) and _stamped(
+            head, tail, known, codes, times, starts
+        ):
+            pass
+        else:
+            _slow(line, rows, notes)
+
+
+def _stamped(
+    head: bytes,
+    tail: bytes,
+    known: dict[bytes, int],
+    codes: array[int],
+    times: array[float],
+    starts: array[int],
+) -> bool:
+    """A line with a timestamp: known once the timestamp is taken out."""
+    at = head.find(b",") + 1
+    if head[at : at + 1] == b"v":
+        at = head.find(b",", at) + 1
+    end = head.find(b",", at)
+    stamp, key = head[at:end], head[:at] + head[end + 1 :]
+    code = known.get(key)
+    if code is None or tail.translate(None, _NUMBER) or not tail:
+        return False
+    whole, _, part = stamp.partition(b".")
+    if not (whole.isdigit() and part.isdigit()):
+        return False
+    try:
+        time_ms = float(tail)
+    except ValueError:
+        return False
+    codes.append(code)
+    times.append(time_ms)
+    starts.append(_stamp_ns(whole, part))
+    return True
+
+
+def _stamp_ns(whole: bytes, part: bytes) -> int:
+    """Decimal milliseconds to nanoseconds without passing through a float."""
+    value = int(whole) * 1_000_000 + int(part[:6].ljust(6, b"0"))
+    return value if value < 1 << 62 else -1
+
+
+def _slow(line: bytes, rows: Rows, notes: Notes) -> None:
+    """A line seen for the first time, a header, a diagnostic, or something else."""
+    line = line.rstrip(b"\r")
+    starts = _record_starts(line)
+    if not starts:
+        notes.other_lines += 1
+        return
+    # Two threads may print into one line: each marker starts a record of its own.
+    for at, end in zip(starts, [*starts[1:], len(line)], strict=True):
+        _record(line[at:end], rows, notes)
+
+
+def _record_starts(line: bytes) -> list[int]:
+    starts = []
+    at = line.find(_MARKER)
+    while at >= 0:
+        for name in _MARKER_NAMES:
+            begin = at + len(_MARKER) - 1 - len(name)
+            if begin >= 0 and line.startswith(name + b",", begin):
+                starts.append(begin)
+                break
+        at = line.find(_MARKER, at + 1)
+    at = line.find(mkl_log.MARKER)
+    while at >= 0:
+        starts.append(at)
+        at = line.find(mkl_log.MARKER, at + 1)
+    return sorted(starts)
+
+
+def _record(piece: bytes, rows: Rows, notes: Notes) -> None:
+    if piece.startswith(mkl_log.MARKER):
+        _mkl_record(piece, rows, notes)
+        return
+    text = piece.decode("utf-8", "replace")
+    remark = parse_remark(text)
+    if remark is not None:
+        notes.remark(remark)
+        return
+    head, _, tail = text.rpartition(",")
+    time_ms = _number(tail)
+    call = parse_call(head) if time_ms is not None else None
+    if call is None:
+        # v1.0 prints no time for work on a GPU.
+        call = parse_call(text)
+        if call is None or call.engine is None or not call.engine.startswith("gpu"):
+            notes.unknown(piece)
+            return
+        time_ms, head = float("nan"), text
+    code, stamp = rows.learn(head, call)
+    whole, _, part = stamp.encode().partition(b".")
+    rows.append(code, float("nan") if time_ms is None else time_ms, _stamp_ns(whole, part) if whole else -1)
+
+
+def _mkl_record(piece: bytes, rows: Rows, notes: Notes) -> None:
+    parts = mkl_log.split(piece)
+    if parts is not None:
+        key, time_ms = parts
+        code = rows.known.get(key)
+        rows.append(rows.learn_mkl(key) if code is None else code, time_ms, -1)
+        return
+    described = mkl_log.header(piece.decode("utf-8", "replace"))
+    if described is not None:
+        notes.mkl_header(described)
+    else:
+        notes.unknown(piece)
+
+
+def _number(text: str) -> float | None:
+    if not text or text.encode("utf-8", "replace").translate(None, _NUMBER):
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
