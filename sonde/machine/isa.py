@@ -80,7 +80,8 @@ def from_cpuid(cpuid: Cpuid, xcr0: int) -> Isa | None:
     """Decode registers; None when the processor does not answer (not x86)."""
     if cpuid(1, 0) is None:
         return None
-    usable, disabled = [], []
+    usable: list[str] = []
+    disabled: list[str] = []
     for name, (leaf, subleaf, register, bit, state) in _X86.items():
         registers = cpuid(leaf, subleaf)
         if registers is None or not registers[register] >> bit & 1:

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-_MAX_BYTES = 8 << 20
+_PIECE_BYTES = 64 << 10
+_MAX_PIECES = 128
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,12 @@ class Tree:
     def text(self, name: str) -> str | None:
         """The content of a file, stripped."""
         try:
-            with open(self.path(name), "rb") as file:
-                return file.read(_MAX_BYTES).decode("utf-8", "replace").strip()
+            with open(self.path(name), "rb", buffering=0) as file:
+                # In small pieces: /proc/sys refuses a read of more than a few megabytes.
+                parts: list[bytes] = []
+                while len(parts) < _MAX_PIECES and (part := file.read(_PIECE_BYTES)):
+                    parts.append(part)
+                return b"".join(parts).decode("utf-8", "replace").strip()
         except (OSError, ValueError):
             return None
 

@@ -1,0 +1,56 @@
+"""sonde check."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+
+class Check:
+    """Say what this machine offers, what the libraries use of it, and what is wrong.
+
+    Fast and without torch; --torch asks the torch of a Python in a child process,
+    --pid looks at a running process: its limits, environment and loaded libraries.
+    """
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--torch", action="store_true", help="ask torch in a child process")
+        parser.add_argument("--python", metavar="PATH", help="the Python to ask (default: this one)")
+        parser.add_argument("--pid", help="look at a running process instead of this one")
+        parser.add_argument("--json", action="store_true", help="print {facts, findings} as JSON")
+        parser.add_argument(
+            "--strict", action="store_true", help="exit 1 when there is an error or a warning"
+        )
+        parser.add_argument(
+            "--root", type=Path, default=Path("/"), help="read /proc and /sys below this folder"
+        )
+
+    def run(self, options: argparse.Namespace) -> int:
+        from sonde.errors import InputError, UsageError
+        from sonde.machine import facts as machine_facts
+        from sonde.machine import findings as machine_findings
+        from sonde.machine import torch_probe
+        from sonde.machine.tree import Tree
+
+        pid = options.pid or "self"
+        if pid != "self" and not pid.isdigit():
+            raise UsageError(f"--pid {pid!r} is not a process number")
+        tree = Tree(options.root)
+        if not tree.path("/proc").is_dir() and not tree.path("/sys").is_dir():
+            raise InputError(f"{options.root} has neither proc nor sys", "--root wants the root of a machine")
+        if pid != "self" and tree.text(f"/proc/{pid}/status") is None:
+            raise InputError(f"process {pid} does not exist or belongs to another user")
+        torch = torch_probe.ask(options.python) if options.torch or options.python else None
+        facts = machine_facts.gather(tree, pid, torch=torch)
+        findings = machine_findings.find(facts)
+        if options.json:
+            answer = {"facts": machine_facts.to_json(facts), "findings": [asdict(f) for f in findings]}
+            print(json.dumps(answer, indent=1, ensure_ascii=False, allow_nan=False))
+        else:
+            from sonde.render.machine_text import render
+
+            print(render(facts, findings))
+        wrong = any(f.severity in ("error", "warning") for f in findings)
+        return 1 if options.strict and wrong else 0

@@ -1,0 +1,103 @@
+"""`sonde check` for people: the machine in a dozen lines, then what is wrong with it."""
+
+from __future__ import annotations
+
+from sonde.machine.facts import Facts
+from sonde.machine.finding import Finding
+from sonde.machine.tree import to_cpu_list
+
+_MARK = {"error": "✗", "warning": "!", "info": "·"}
+
+
+def facts_lines(facts: Facts) -> list[tuple[str, str]]:
+    """Label and value, in the order people ask."""
+    topo, limits, sysinfo = facts.topology, facts.cgroup, facts.system
+    where = "virtual machine" if facts.processor.virtual else "bare metal" if facts.processor.flags else ""
+    lines = [
+        ("processor", _join(facts.processor.model or "unknown", facts.architecture, where)),
+        ("vector units", _join(facts.isa.level or "unknown", " ".join(facts.isa.usable))),
+        ("effective CPUs", _effective(facts)),
+        ("cores", _cores(facts)),
+        ("memory nodes", str(topo.numa_nodes or "unknown")),
+        ("caches", _caches(facts)),
+        ("memory", _join(_gib(facts.memory_limit_bytes), "limited" if limits.memory_bytes else "")),
+        ("huge pages", sysinfo.huge_pages or "unknown"),
+        ("governor", ", ".join(sysinfo.governors) or "unknown"),
+        ("steal", "unknown" if sysinfo.steal_share is None else f"{sysinfo.steal_share:.1%} since boot"),
+        ("may", _permissions(facts)),
+        ("GPUs", ", ".join(g.name for g in facts.gpus) or "none"),
+        ("Python", facts.python),
+    ]
+    if facts.torch:
+        torch = facts.torch
+        gpu = f"CUDA {torch.cuda}" if torch.cuda else f"ROCm {torch.hip}" if torch.hip else "CPU only"
+        runtimes = ", ".join(facts.libraries.openmp) if facts.libraries else ""
+        lines += [
+            (
+                "torch",
+                _join(torch.version, f"{torch.threads} threads", gpu, f"BLAS {torch.blas or 'unknown'}"),
+            ),
+            ("  ATen runs as", torch.aten_capability),
+            ("  oneDNN runs as", _join(torch.onednn_isa or "unknown", torch.onednn_version or "")),
+            ("  MKL says", torch.mkl_line or "not used"),
+            ("  OpenMP", runtimes or "none"),
+        ]
+    return lines
+
+
+def render(facts: Facts, findings: list[Finding]) -> str:
+    """The whole answer as plain text."""
+    lines = facts_lines(facts)
+    width = max(len(label) for label, _ in lines)
+    text = [f"{label:{width}}  {value}" for label, value in lines]
+    if facts.unknown:
+        text += ["", "not known here: " + "; ".join(f"{k} ({why})" for k, why in facts.unknown.items())]
+    text.append("")
+    for finding in findings:
+        text.append(f"{_MARK[finding.severity]} {finding.severity}: {finding.what}")
+        text.append(f"    why  {finding.why}")
+        text.append(f"    fix  {finding.fix}")
+    if not findings:
+        text.append("nothing to complain about")
+    return "\n".join(text)
+
+
+def _join(*parts: str) -> str:
+    return " · ".join(p for p in parts if p)
+
+
+def _gib(size: int | None) -> str:
+    return "unknown" if size is None else f"{size / 2**30:.1f} GiB"
+
+
+def _effective(facts: Facts) -> str:
+    parts = [str(facts.effective_cpus or "unknown")]
+    if facts.usable_cpus is not None:
+        parts.append(f"CPUs {to_cpu_list(facts.usable_cpus)} of {facts.topology.online or '?'} online")
+    if facts.cgroup.cpu_quota is not None:
+        parts.append(f"quota {facts.cgroup.cpu_quota:g}")
+    if facts.cgroup.hidden_levels:
+        parts.append("a limit above the container cannot be seen")
+    return _join(*parts)
+
+
+def _cores(facts: Facts) -> str:
+    topo = facts.topology
+    if topo.physical_cores is None:
+        return "unknown"
+    smt = "with SMT siblings" if topo.smt else "no SMT siblings"
+    return _join(f"{topo.physical_cores} physical", smt, f"{topo.packages} package(s)", *topo.hybrid)
+
+
+def _caches(facts: Facts) -> str:
+    kept = [c for c in facts.topology.caches if c.kind != "Instruction"]
+    return ", ".join(f"L{c.level} {c.size_bytes // 1024} KiB" for c in kept) or "unknown"
+
+
+def _permissions(facts: Facts) -> str:
+    rights = facts.permissions
+    words = {True: "yes", False: "no", None: "unknown"}
+    return (
+        f"perf events {words[rights.perf_events]} (kernel {words[rights.perf_kernel]}), "
+        f"ptrace {rights.ptrace or 'unknown'}, BPF {words[rights.bpf]}"
+    )
