@@ -38,8 +38,23 @@ def _read_kineto(path: Path) -> Recording:
     return kineto.read(path)
 
 
+def _is_onednn(head: bytes) -> bool:
+    from sonde.importers import onednn_log
+
+    return onednn_log.sniff(head)
+
+
+def _read_onednn(path: Path) -> Recording:
+    from sonde.importers import onednn_log
+
+    return onednn_log.read(path)
+
+
 # In the order of asking: the most particular first, JSON of any kind last.
-FORMATS: tuple[Format, ...] = (Format("kineto", _is_kineto, _read_kineto),)
+FORMATS: tuple[Format, ...] = (
+    Format("onednn", _is_onednn, _read_onednn),
+    Format("kineto", _is_kineto, _read_kineto),
+)
 
 
 def open_any(path: Path) -> Recording:

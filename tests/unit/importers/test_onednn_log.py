@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sonde.errors import InputError
-from sonde.importers import onednn_log
+from sonde.importers import onednn_log, open_any
 from sonde.store.recording import Recording
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "onednn"
@@ -234,3 +234,8 @@ def _is_float(text: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+@pytest.mark.parametrize("path", [VERSIONS, TORCH[0], *MXNET[:1]], ids=lambda p: p.name)
+def test_a_log_is_found_by_its_content(path: Path) -> None:
+    assert open_any(path).meta.source == "onednn"
