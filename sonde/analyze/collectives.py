@@ -1,0 +1,85 @@
+"""Collectives of one rank as a small sequence that other ranks can be matched with.
+
+Enters: `Work`, `kernels`, `ops`. Leaves: `Collectives`: one entry per communication kernel, by start.
+`key` is process group, sequence number and operation where the profiler tells them (torch ≥ 2.12): equal
+keys on two ranks are the same call. Without sequence numbers the key is "" and calls are matched by order:
+collectives of one group run in one order on every rank, or the program would hang.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from sonde.analyze.device_events import Work, rows_of
+from sonde.analyze.intervals import Times
+from sonde.analyze.kernel_names import COMMUNICATION
+from sonde.columns import Table
+
+# Operations that no rank can leave before every rank has come: only their ends line up.
+SYNCHRONISING = ("allreduce", "allgather", "reducescatter", "alltoall", "barrier")
+_OPERATION = re.compile(
+    r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|send_?recv|broadcast|barrier|reduce|gather|scatter|send|recv",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Collectives:
+    """Communication kernels of one rank."""
+
+    keys: list[str]
+    kernels: list[str]  # operation by the kernel's name: what every rank sees alike
+    operations: list[str]  # operation by metadata or operator, else the kernel's: sendrecv may be an alltoall
+    start: Times
+    end: Times
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+def collectives(work: Work, kernels: Table, ops: Table) -> Collectives:
+    """All communication kernels of one rank."""
+    mine = work.take(work.kind_class == COMMUNICATION)
+    told = kernels.text("collective").take(mine.row)
+    parsed = [_parse(v) for v in told.values]
+    op_row = rows_of(ops.array("op"), mine.op)
+    op_names = ops.text("name")
+    keys, by_kernel, operations = [], [], []
+    parts: dict[str, int] = {}
+    for at in range(len(mine)):
+        meta = parsed[int(told.codes[at])] if told.codes[at] >= 0 else {}
+        operator = (op_names[int(op_row[at])] or "") if op_row[at] >= 0 else ""
+        by_kernel.append(operation_of(mine.name[at] or ""))
+        operation = operation_of(str(meta.get("Collective name") or ""))
+        if not operation and operator.startswith(("nccl:", "c10d::", "gloo:", "rccl:")):
+            operation = operation_of(operator)
+        operations.append(operation or by_kernel[-1])
+        keys.append(_key(meta, operations[-1], parts))
+    return Collectives(keys, by_kernel, operations, mine.start.astype(np.int64), mine.end.astype(np.int64))
+
+
+def operation_of(name: str) -> str:
+    """The operation in a kernel's or collective's name, in lower case without underscores."""
+    match = _OPERATION.search(name)
+    return match.group().lower().replace("_", "") if match else ""
+
+
+def _key(meta: dict[str, object], operation: str, parts: dict[str, int]) -> str:
+    group = meta.get("Process Group Name") or meta.get("Process Group Ranks")
+    if meta.get("Seq") is None or not group:
+        return ""
+    key = f"{group}|{operation}|{meta['Seq']}"
+    parts[key] = parts.get(key, -1) + 1  # one call may run as several kernels
+    return f"{key}.{parts[key]}"
+
+
+def _parse(value: str) -> dict[str, object]:
+    try:
+        found = json.loads(value)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

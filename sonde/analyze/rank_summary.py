@@ -1,0 +1,135 @@
+"""The per-rank stage: one recording in, one small summary out.
+
+Enters: a `Recording` of one rank (or of several processes). Leaves: `RankSummary`: plain numbers and short
+arrays, some kilobytes, cheap to send between processes or machines. Everything that compares ranks works on
+summaries alone, so the big tables never leave the process that read them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sonde.analyze.collectives import Collectives, collectives
+from sonde.analyze.copies import CopyRow, copy_table
+from sonde.analyze.device_events import Work, device_work
+from sonde.analyze.device_memory import device_memory
+from sonde.analyze.device_time import DeviceTime, device_times
+from sonde.analyze.idle import IdleSplit, idle_splits
+from sonde.analyze.kernel_table import KernelRow, kernel_table
+from sonde.analyze.launches import CallKind, LaunchStats, Skew, call_kinds, launch_stats, queue_depths, skew
+from sonde.analyze.step_breakdown import StepBreakdown, mean_parts_ns, step_breakdown
+from sonde.analyze.stragglers import RankTimes
+from sonde.analyze.syncs import DeadWindow, SyncPoint, dead_windows, sync_points
+from sonde.analyze.trace_steps import trace_steps
+from sonde.analyze.verdict import Verdict, verdict
+from sonde.columns import Table
+
+TOP = 50
+
+
+@dataclass(frozen=True)
+class DeviceSummary:
+    """One device of one rank."""
+
+    time: DeviceTime
+    idle: IdleSplit
+    skew: Skew
+    verdict: Verdict
+    max_queue_depth: int
+
+
+@dataclass(frozen=True)
+class StepSummary:
+    """Steps of one rank."""
+
+    count: int
+    warmup: int
+    median_ns: float
+    variability: float
+    breakdown: tuple[StepBreakdown, ...]
+
+
+@dataclass(frozen=True)
+class RankSummary:
+    """One rank. `source` is for people: a file name."""
+
+    rank: int
+    world_size: int
+    source: str
+    devices: tuple[DeviceSummary, ...]
+    steps: StepSummary
+    collectives: Collectives
+    kernels: tuple[KernelRow, ...]
+    launches: tuple[LaunchStats, ...]
+    calls: tuple[CallKind, ...]
+    syncs: tuple[SyncPoint, ...]
+    dead_windows: tuple[DeadWindow, ...]
+    copies: tuple[CopyRow, ...]
+    peak_memory_bytes: dict[str, int]
+
+    @property
+    def mean_parts_ns(self) -> dict[str, float]:
+        return mean_parts_ns(list(self.steps.breakdown))
+
+    def times(self) -> RankTimes | None:
+        """The figures that straggler search compares, over all devices of the rank; None without a device."""
+        if not self.devices:
+            return None
+        parts = self.mean_parts_ns
+        steps = max(len(self.steps.breakdown), 1)
+        return RankTimes(
+            rank=self.rank,
+            window_ns=sum(d.time.window_ns for d in self.devices),
+            compute_ns=sum(d.time.compute_ns for d in self.devices),
+            communication_ns=sum(d.time.communication_ns for d in self.devices),
+            copy_ns=sum(d.time.copy_ns for d in self.devices),
+            idle_ns=sum(d.time.idle_ns for d in self.devices),
+            idle_host_ns=sum(d.idle.host_ns + d.idle.sync_ns for d in self.devices),
+            loading_ns=int(parts.get("DataLoader", 0.0) * steps),
+            cpu_exec_ns=int(parts.get("CPU Exec", 0.0) * steps),
+        )
+
+
+def summarise(
+    kernels: Table,
+    launches: Table,
+    ops: Table,
+    marks: Table,
+    memory: Table,
+    rank: int,
+    world_size: int,
+    source: str,
+) -> RankSummary:
+    """All analyses of one rank that others need, from its tables."""
+    work = device_work(kernels, launches)
+    splits = {(s.process, s.device): s for s in idle_splits(work, launches) if s.stream is None}
+    depth: dict[tuple[int, int], int] = {}
+    for queue in queue_depths(work):
+        at = (queue.process, queue.device)
+        depth[at] = max(depth.get(at, 0), queue.max)
+    devices = []
+    for time in device_times(work, kernels):
+        at = (time.process, time.device)
+        mine: Work = work.on(*at)
+        devices.append(
+            DeviceSummary(
+                time, splits[at], skew(mine), verdict(mine, time, splits[at], ops), depth.get(at, 0)
+            )
+        )
+    steps = trace_steps(marks, ops, work)
+    parts = tuple(step_breakdown(steps, work, kernels, launches, ops))
+    return RankSummary(
+        rank=rank,
+        world_size=world_size,
+        source=source,
+        devices=tuple(devices),
+        steps=StepSummary(len(steps), steps.warmup, steps.median_ns, steps.variability, parts),
+        collectives=collectives(work, kernels, ops),
+        kernels=tuple(kernel_table(work, kernels)[:TOP]),
+        launches=tuple(launch_stats(work, launches)),
+        calls=tuple(call_kinds(launches)[:TOP]),
+        syncs=tuple(sync_points(work, launches, ops)[:TOP]),
+        dead_windows=tuple(dead_windows(work)[:TOP]),
+        copies=tuple(copy_table(work, kernels)),
+        peak_memory_bytes={m.device: m.peak_bytes for m in device_memory(memory, ops, top=0)},
+    )
