@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -73,7 +75,8 @@ def run(
     **popen: Any,
 ) -> Run:
     """Start it as `sonde run` would, but with its output kept."""
-    folder = Path(tempfile.mkdtemp(prefix="sonde-test-"))
+    folder = Path(tempfile.mkdtemp(prefix="sonde-test-"))  # not tmp_path: nobody must get in
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "raw").mkdir()
     if nobody:
         folder.chmod(0o777)

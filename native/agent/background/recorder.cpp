@@ -55,6 +55,7 @@ void read_thread_name(int tid, char name[16]) {
 void Recorder::begin(log::ProcessOrigin origin, uint64_t start_ns) {
   origin_ = origin;
   start_ns_ = start_ns;
+  stacks_.on_new_epoch([](void* waits) { static_cast<WaitRecorder*>(waits)->before_new_epoch(); }, &waits_);
   next_refresh_ns_ = next_counters_ns_ = next_names_ns_ = 0;
 }
 
@@ -103,6 +104,7 @@ void Recorder::drain(Thread* thread) {
 }
 
 void Recorder::write_thread_end(Thread* thread, uint64_t end_ns, uint64_t cpu_ns) {
+  waits_.end_of(thread, end_ns, cpu_ns);
   uint64_t accounted = thread->accounted_ns.load(std::memory_order_relaxed);
   if (cpu_ns > accounted) stacks_.write_residual(thread->number, end_ns, cpu_ns - accounted);
   log_.begin(log::Record::ThreadEnd).number(thread->number).number(end_ns).number(cpu_ns).text(thread->name);
@@ -125,6 +127,7 @@ void Recorder::pass(uint64_t now_ns) {
       give_back(thread);
     }
   }
+  if (agent_options().waits) waits_.look(mono_ns());
   python_write_codes(log_);  // codes first seen by samples that came during the pass
   if (now_ns >= next_counters_ns_) {
     write_counters(log_, now_ns);
@@ -256,6 +259,7 @@ void Recorder::forget() {
   log_.abandon();
   stacks_.reset();
   mappings_.reset();
+  waits_.reset();
   losses_.reset();
   python_known_ = false;
   samples_ = handler_ns_ = drained_ = 0;

@@ -9,12 +9,13 @@
 #include "background/stacks.h"
 #include "log/writer.h"
 #include "threads/thread.h"
+#include "waits/waits.h"
 
 namespace sonde {
 
 class Recorder {
  public:
-  constexpr Recorder() : stacks_(&log_) {}
+  constexpr Recorder() : stacks_(&log_), waits_(&log_, &stacks_) {}
 
   // `start_ns` names the log; nothing is written before open().
   void begin(log::ProcessOrigin origin, uint64_t start_ns);
@@ -37,6 +38,7 @@ class Recorder {
 
   log::Writer log_;
   StackWriter stacks_;
+  WaitRecorder waits_;
   Mappings mappings_;
   LossWriter losses_;
   log::ProcessOrigin origin_ = log::ProcessOrigin::Started;

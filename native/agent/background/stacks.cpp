@@ -10,6 +10,7 @@ namespace sonde {
 
 bool StackWriter::make_room() {
   if (!native_.nearly_full() && !python_.nearly_full()) return false;
+  if (listener_) listener_(context_);
   native_.clear();
   python_.clear();
   log_->set_node_epoch(++epoch_);

@@ -24,6 +24,12 @@ class StackWriter {
   // Starts a new epoch when the tables are nearly full. Ids of before are void then.
   bool make_room();
 
+  // Called with `context` before ids become void, while they can still be written.
+  void on_new_epoch(void (*listener)(void*), void* context) {
+    listener_ = listener;
+    context_ = context;
+  }
+
   void reset();
   uint64_t epoch() const { return epoch_; }
   uint64_t memory_bytes() const { return native_.memory_bytes() + python_.memory_bytes(); }
@@ -32,6 +38,8 @@ class StackWriter {
   log::Writer* log_;
   log::NodeTable native_, python_;
   uint64_t epoch_ = 0;
+  void (*listener_)(void*) = nullptr;
+  void* context_ = nullptr;
 };
 
 }  // namespace sonde

@@ -47,6 +47,7 @@ uint32_t python_words(const PythonFrame* frames, uint32_t count) {
 bool record_sample(Thread* thread, const Registers& registers, uint64_t time_ns, uint64_t weight_ns) {
   PoolPosition pool = pool_position(registers.pc());
   void* python_state = python_thread_state();
+  thread->python_state.store(python_state, std::memory_order_relaxed);
   Anchor anchor = pool.worker_anchor;
   if (!anchor.address && python_state) anchor = python_anchor(python_state, thread->stack);
   WalkResult native =
@@ -110,7 +111,7 @@ void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
   if (thread->ring.half_full()) wake_background();
   uint64_t samples = thread->samples.fetch_add(1, std::memory_order_relaxed);
   if (samples % kJitterEvery == 0) engine->jitter(thread, agent_options().rate_hz);
-  thread->handler_ns.fetch_add(mono_ns() - time_ns, std::memory_order_relaxed);
+  thread->handler_ns.fetch_add(thread_cpu_ns() - cpu_ns, std::memory_order_relaxed);
 }
 
 }  // namespace

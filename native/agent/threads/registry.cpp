@@ -66,8 +66,8 @@ void recycle(Thread* thread) {
   thread->faults_seen = 0;
   thread->announced = false;
   thread->name[0] = 0;
-  thread->wait_pc = thread->wait_sp = thread->wait_since_ns = thread->wait_checked_ns = 0;
-  thread->wait_node = thread->wait_python = 0;
+  thread->wait = WaitState{};
+  thread->python_state.store(nullptr, std::memory_order_relaxed);
   thread->ring.reset();
 }
 
@@ -116,6 +116,7 @@ void give_back(Thread* thread) { thread->phase.store(Phase::Free, std::memory_or
 
 void begin_thread(Thread* thread, log::ThreadKind kind) {
   thread->tid = thread_id();
+  thread->pthread = pthread_self();
   thread->kind = kind;
   thread->start_ns = mono_ns();
   thread->random = (static_cast<uint64_t>(thread->tid) << 32) ^ thread->start_ns ^ 0x9e3779b97f4a7c15u;

@@ -18,6 +18,21 @@ namespace sonde {
 
 class Engine;
 
+// What the background thread knows about a thread's current wait (waits/waits.h).
+struct WaitState {
+  bool blocked = false;      // the last look found it blocked, at (pc, sp)
+  uint64_t pc = 0, sp = 0;
+  log::WaitReason reason = log::WaitReason::None;
+  uint64_t since_ns = 0;     // start of what is pending
+  uint64_t looked_ns = 0;    // last look; 0: never
+  uint64_t cpu_ns = 0, delay_ns = 0;            // the thread's clocks at that look
+  uint64_t pending_ns = 0, queued_ns = 0;       // blocked and preempted time not yet written
+  uint32_t node = 0, python_node = 0;
+  uint64_t epoch = 0;
+  uint8_t walk_end = 0, anchor = 0;
+  bool without_interpreter = false;  // when the stack was read, no interpreter state was known yet
+};
+
 enum class Phase : uint32_t { Free, Starting, Live, Ended };
 
 struct Thread {
@@ -26,6 +41,7 @@ struct Thread {
   uint32_t number = kNoThread;
   uint32_t slot = 0;  // index in the registry
   int tid = 0;
+  uint64_t pthread = 0;
   log::ThreadKind kind = log::ThreadKind::Ordinary;
   StackBounds stack;
   uint64_t start_ns = 0, end_ns = 0;
@@ -47,6 +63,7 @@ struct Thread {
   // and by its end; read by the background thread after the end.
   std::atomic<uint64_t> accounted_ns{0};
   uint64_t faults_seen = 0;           // page faults at the last timer tick
+  std::atomic<void*> python_state{nullptr};  // as last seen by the handler
   std::atomic<uint64_t> samples{0}, handler_ns{0};
 
   RuleCache* rules = nullptr;
@@ -57,10 +74,8 @@ struct Thread {
 
   // Background thread only.
   bool announced = false;
-  uint64_t announced_generation = 0;
   char name[16] = {};
-  uint64_t wait_pc = 0, wait_sp = 0, wait_since_ns = 0, wait_cpu_ns = 0, wait_checked_ns = 0;
-  uint32_t wait_node = 0, wait_python = 0;
+  WaitState wait;
 };
 
 }  // namespace sonde

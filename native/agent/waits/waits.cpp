@@ -1,0 +1,189 @@
+#include "waits/waits.h"
+
+#include "common/clock.h"
+#include "core/options.h"
+#include "log/loss.h"
+#include "sample/record.h"
+#include "threads/registry.h"
+#include "waits/python_state.h"
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t kLookEveryNs = 95'000'000;     // just under the drain's period
+constexpr uint64_t kWriteEveryNs = 5'000'000'000; // a long wait is written at least this often
+constexpr uint64_t kIgnoreBelowNs = 200'000;      // clocks are read one after the other
+constexpr uint32_t kSnapshotsPerLook = 24;        // about 20 us each: bounds the cost with many threads
+
+// The background thread has its own scratch: it walks other threads' stacks.
+NativeFrame native_frames[kMaxNativeFrames];
+PythonFrame python_frames[kMaxPythonFrames];
+uint64_t packed[2 * kMaxNativeFrames];
+
+}  // namespace
+
+void WaitRecorder::reset() {
+  last_look_ns_ = 0;
+  some_python_state_ = nullptr;
+}
+
+void WaitRecorder::look(uint64_t now_ns) {
+  if (now_ns - last_look_ns_ < kLookEveryNs) return;
+  last_look_ns_ = now_ns;
+  uint32_t slots = thread_slots(), budget = kSnapshotsPerLook;
+  for (uint32_t i = 0; i < slots; i++) {
+    uint32_t slot = (next_slot_ + i) % slots;
+    Thread* thread = thread_at(slot);
+    if (thread->phase.load(std::memory_order_acquire) != Phase::Live) continue;
+    if (budget == 0) {  // go on from here next time
+      next_slot_ = slot;
+      return;
+    }
+    timespec cpu = {};
+    if (clock_gettime(thread_cpu_clock(thread->tid), &cpu) != 0) continue;
+    uint64_t cpu_ns = static_cast<uint64_t>(cpu.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(cpu.tv_nsec);
+    WaitState& wait = thread->wait;
+    bool still_there = wait.blocked && cpu_ns == wait.cpu_ns && !(wait.without_interpreter && some_python_state_);
+    if (still_there) {  // has not run since: same place, no need to look
+      wait.pending_ns += now_ns - wait.looked_ns;
+      wait.looked_ns = now_ns;
+    } else {
+      budget--;
+      account(thread, now_ns, cpu_ns);
+      look_at(thread, now_ns);
+    }
+    if (wait.blocked && now_ns - wait.since_ns > kWriteEveryNs) flush(thread);
+  }
+}
+
+// Adds the off-CPU time since the last look, or since the start of the thread.
+void WaitRecorder::account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns) {
+  WaitState& wait = thread->wait;
+  uint64_t delay_ns = 0;
+  bool has_delay = read_run_delay(thread->tid, &delay_ns);
+  if (wait.looked_ns == 0) wait.looked_ns = wait.since_ns = thread->start_ns;
+  // The clocks of a main thread did not start with our log.
+  bool baseline = wait.cpu_ns == 0 && thread->kind == log::ThreadKind::Main;
+  if (!baseline) {
+    uint64_t wall = now_ns - wait.looked_ns, cpu = cpu_ns - wait.cpu_ns;
+    uint64_t queued = has_delay && delay_ns > wait.delay_ns ? delay_ns - wait.delay_ns : 0;
+    uint64_t off = wall > cpu ? wall - cpu : 0;
+    if (queued > off) queued = off;
+    wait.queued_ns += queued;
+    wait.pending_ns += off - queued;
+  }
+  wait.looked_ns = now_ns;
+  wait.cpu_ns = cpu_ns;
+  wait.delay_ns = delay_ns;
+}
+
+void WaitRecorder::look_at(Thread* thread, uint64_t now_ns) {
+  WaitState& wait = thread->wait;
+  Blocked blocked = read_blocked(thread->tid);
+  if (!blocked.blocked) {
+    if (wait.blocked) {
+      // It has left the place: what is pending up to its departure belongs there.
+      flush(thread);
+      wait.blocked = false;
+    }
+    return;
+  }
+  if (wait.blocked && blocked.pc == wait.pc && blocked.sp == wait.sp && wait.epoch == stacks_->epoch() &&
+      !(wait.without_interpreter && some_python_state_)) {
+    return;  // woke up and came back to the same place (a polling loop): one wait
+  }
+  if (wait.blocked && !wait.without_interpreter) flush(thread);
+  wait.blocked = false;
+  if (!snapshot(thread, blocked)) return;
+  wait.blocked = true;
+  wait.pc = blocked.pc;
+  wait.sp = blocked.sp;
+  wait.reason = reason_of(blocked);
+  if (wait.pending_ns == 0) wait.since_ns = now_ns;
+}
+
+void* WaitRecorder::python_state_of(Thread* thread) {
+  for (uint32_t i = 0; !some_python_state_ && i < thread_slots(); i++) {
+    some_python_state_ = thread_at(i)->python_state.load(std::memory_order_relaxed);
+  }
+  void* state = thread->python_state.load(std::memory_order_relaxed);
+  if (!state && some_python_state_) state = find_python_state(some_python_state_, thread->pthread);
+  return state;
+}
+
+// Walks the blocked thread. False: it moved meanwhile.
+bool WaitRecorder::snapshot(Thread* thread, const Blocked& blocked) {
+  if (!rules_) rules_ = new_rule_cache();
+  Registers registers;
+  registers.set(Registers::kPc, blocked.pc);
+  registers.set(Registers::kSp, blocked.sp);
+  void* python_state = python_state_of(thread);
+  Anchor anchor;
+  if (python_state) anchor = python_anchor(python_state, thread->stack);
+  WalkResult native = walk(registers, thread->stack, anchor, rules_, true, native_frames, kMaxNativeFrames);
+  PythonWalk python;
+  if (python_state) python = python_walk(python_state, python_frames, kMaxPythonFrames);
+  if (!read_blocked(thread->tid).same_place(blocked)) {
+    count_loss(Loss::WaitChanged);
+    return false;
+  }
+  stacks_->make_room();
+  for (uint32_t i = 0; i < native.count; i++) packed[i] = pack(native_frames[i]);
+  WaitState& wait = thread->wait;
+  wait.node = stacks_->intern_native(packed, native.count);
+  uint32_t words = 0;
+  for (uint32_t i = 0; i < python.count; i++) {
+    packed[words++] = pack(python_frames[i]);
+    if (python_frames[i].self) packed[words++] = python_frames[i].self;
+  }
+  wait.python_node = stacks_->intern_python(packed, python.count);
+  wait.without_interpreter = !some_python_state_;
+  wait.walk_end = static_cast<uint8_t>(native.end);
+  wait.anchor = native.anchor_checked ? (native.anchor_hit ? 2 : 1) : 0;
+  wait.epoch = stacks_->epoch();
+  return true;
+}
+
+void WaitRecorder::write(Thread* thread, log::WaitReason reason, uint64_t weight_ns, bool with_stack) {
+  if (weight_ns < kIgnoreBelowNs) return;
+  const WaitState& wait = thread->wait;
+  with_stack = with_stack && wait.epoch == stacks_->epoch();
+  log_->begin(log::Record::Wait).number(thread->number).time_delta(wait.since_ns);
+  log_->number(with_stack ? wait.node : 0).number(with_stack ? wait.python_node : 0).number(0).number(0);
+  log_->number(weight_ns).number(static_cast<uint64_t>(log::SampleState::Waiting));
+  log_->number(static_cast<uint64_t>(reason));
+  log_->number(with_stack ? wait.walk_end : log::kWalkResidual).number(with_stack ? wait.anchor : 0);
+  log_->end();
+}
+
+void WaitRecorder::flush(Thread* thread) {
+  WaitState& wait = thread->wait;
+  if (wait.blocked) {
+    write(thread, wait.reason, wait.pending_ns, true);
+    wait.pending_ns = 0;
+  }
+  write(thread, log::WaitReason::Preempted, wait.queued_ns, false);
+  wait.queued_ns = 0;
+  wait.since_ns = wait.looked_ns;
+}
+
+void WaitRecorder::end_of(Thread* thread, uint64_t end_ns, uint64_t cpu_ns) {
+  WaitState& wait = thread->wait;
+  if (wait.looked_ns == 0) return;
+  uint64_t wall = end_ns > wait.looked_ns ? end_ns - wait.looked_ns : 0;
+  uint64_t cpu = cpu_ns > wait.cpu_ns ? cpu_ns - wait.cpu_ns : 0;
+  if (wall > cpu) wait.pending_ns += wall - cpu;
+  wait.looked_ns = end_ns;
+  flush(thread);
+  if (!wait.blocked) write(thread, log::WaitReason::Other, wait.pending_ns, false);
+  wait = WaitState{};
+}
+
+void WaitRecorder::before_new_epoch() {
+  for (uint32_t i = 0; i < thread_slots(); i++) {
+    Thread* thread = thread_at(i);
+    if (thread->phase.load(std::memory_order_acquire) == Phase::Live && thread->wait.blocked) flush(thread);
+  }
+}
+
+}  // namespace sonde

@@ -1,0 +1,42 @@
+// Off-CPU time with stacks. The background thread looks at each thread ten times a second:
+//   blocked time = wall time - CPU time - time in the run queue, exact by the kernel's clocks;
+//   where: the stack of the thread at the looks that found it blocked, walked from (pc, sp).
+// Time that passed while the thread was caught running waits for the next blocked look, so sums
+// are exact and only the place is sampled. Time in the run queue is its own reason (Preempted).
+// Nothing is sent to the thread: no signal, no EINTR. Background thread only.
+#pragma once
+
+#include <cstdint>
+
+#include "background/stacks.h"
+#include "threads/thread.h"
+#include "waits/blocked.h"
+
+namespace sonde {
+
+class WaitRecorder {
+ public:
+  constexpr WaitRecorder(log::Writer* log, StackWriter* stacks) : log_(log), stacks_(stacks) {}
+
+  void look(uint64_t now_ns);                      // at all threads, if the last look is long enough ago
+  void end_of(Thread* thread, uint64_t end_ns, uint64_t cpu_ns);  // writes what is pending
+  void before_new_epoch();                         // node ids become void after it
+  void reset();
+
+ private:
+  void look_at(Thread* thread, uint64_t now_ns);
+  void account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns);
+  void* python_state_of(Thread* thread);
+  bool snapshot(Thread* thread, const Blocked& blocked);
+  void write(Thread* thread, log::WaitReason reason, uint64_t weight_ns, bool with_stack);
+  void flush(Thread* thread);
+
+  log::Writer* log_;
+  StackWriter* stacks_;
+  RuleCache* rules_ = nullptr;
+  uint64_t last_look_ns_ = 0;
+  uint32_t next_slot_ = 0;
+  void* some_python_state_ = nullptr;
+};
+
+}  // namespace sonde

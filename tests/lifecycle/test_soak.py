@@ -1,0 +1,15 @@
+"""The short form of benchmarks/soak.py."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.soak import soak
+
+
+@pytest.mark.slow
+def test_churn_of_everything_at_2000_hz() -> None:
+    result = soak(seconds=12, rate_hz=2000)
+    assert result.failures() == []
+    assert result.samples > 2000
+    assert result.lost.keys() <= {"wait_changed", "node_epochs", "ring_full"}

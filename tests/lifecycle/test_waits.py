@@ -1,0 +1,61 @@
+"""Off-CPU time: sums by the clock, reasons by the system call, stacks without a signal."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from sonde.store.raw import REASONS, RawLog
+from tests.lifecycle.recorded import run, weights_s
+
+WAITING = """
+import os, threading, time
+def sleeper():
+    for _ in range(20): time.sleep(0.05)
+def locker(): lock.acquire()
+def reader(): os.read(r, 1)
+lock = threading.Lock(); lock.acquire(); r, w = os.pipe()
+threads = [threading.Thread(target=f) for f in (sleeper, locker, reader)]
+[t.start() for t in threads]
+end = time.process_time() + 0.2
+while time.process_time() < end: pass
+time.sleep(1.0); lock.release(); os.write(w, b"x"); [t.join() for t in threads]
+"""
+
+
+def waits_s(log: RawLog, thread: int) -> dict[str, float]:
+    """Seconds by reason."""
+    mine = log.waits.thread == thread
+    return {
+        REASONS[reason]: float(log.waits.weight_ns[mine & (log.waits.reason == reason)].sum()) / 1e9
+        for reason in np.unique(log.waits.reason[mine])
+    }
+
+
+def functions(log: RawLog, thread: int) -> set[str | None]:
+    leaves = log.waits.python[(log.waits.thread == thread) & (log.waits.python > 0)]
+    return {log.codes.name[int(code) - 1] for code in log.python_nodes.code[leaves - 1] if code}
+
+
+def test_each_wait_has_its_reason_its_place_and_its_time() -> None:
+    log = run([sys.executable, "-c", WAITING], rate_hz=200).main()
+    names = {1: ("sleep", "sleeper"), 2: ("lock", "locker"), 3: ("io", "reader"), 0: ("sleep", "<module>")}
+    for thread, (reason, function) in names.items():
+        seconds = waits_s(log, thread)
+        assert max(seconds, key=lambda r: seconds[r] if r != "preempted" else 0) == reason
+        assert function in functions(log, thread)
+    assert waits_s(log, 1)["sleep"] == pytest.approx(1.0, abs=0.15)
+    for row in range(4):  # on and off the CPU together is the thread's whole life
+        thread = int(log.threads.number[row])
+        life = (log.threads.end_ns[row] - log.threads.start_ns[row]) / 1e9
+        off = sum(waits_s(log, thread).values())
+        assert off + log.threads.cpu_ns[row] / 1e9 == pytest.approx(life, abs=0.12)
+    with_stack = log.waits.native > 0
+    assert (log.waits.walk_end[with_stack] == 0).mean() > 0.9
+
+
+def test_waits_can_be_switched_off_and_never_count_as_cpu_time() -> None:
+    result = run([sys.executable, "-c", WAITING], environment={})
+    assert weights_s(result.main()) == pytest.approx(result.cpu_s, rel=0.03)
