@@ -17,6 +17,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "show": ("sonde.cli.show", "Show", "print one view of a recording"),
     "report": ("sonde.cli.report", "Report", "write a self-contained HTML page"),
     "check": ("sonde.cli.check", "Check", "say what this machine offers and what is wrong with it"),
+    "tune": ("sonde.cli.tune", "Tune", "find the best settings for a program here"),
     "query": ("sonde.cli.query", "Query", "ask a recording with SQL"),
     "import": ("sonde.cli.import_", "Import", "turn what another tool wrote into a recording"),
     "export": ("sonde.cli.export", "Export", "write other tools' formats"),

@@ -15,6 +15,7 @@ import numpy as np
 from sonde.errors import InputError
 from sonde.experiment.arm import Arm, Measure, Measurement
 from sonde.experiment.journal import Entry, Journal
+from sonde.experiment.results import agree
 from sonde.experiment.schedule import pair_orders
 from sonde.experiment.verdict import LOOKS, SMALLEST_CLAIM, Verdict, judge, noise_floor_of
 
@@ -78,14 +79,12 @@ class Paired:
             verdict = judge(_log_ratios(found), floor)
             if verdict.word != "inconclusive" or self.out_of_time():
                 break
-        results_a = {m.result for m, _ in found}
-        results_b = {m.result for _, m in found}
         return Comparison(
             verdict=verdict,
             a_ms=float(np.median([m.value_ms for m, _ in found])),
             b_ms=float(np.median([m.value_ms for _, m in found])),
             discarded=discarded,
-            same_result=results_a == results_b,
+            same_result=all(agree(a.result, b.result) for a, b in found),
         )
 
     def _pairs(

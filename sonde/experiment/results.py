@@ -1,0 +1,42 @@
+"""Did the change keep the program's results? What it printed, reduced to what must not change.
+
+Times, rates and dates differ between any two runs. What is compared are numbers that
+follow a word for quality (loss, accuracy, …); they may differ in the last digits, since another
+number of threads sums in another order.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+TOLERANCE = 0.01  # relative
+_NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)"
+_WORDS = r"(loss|acc(?:uracy)?|error|perplexity|ppl|score|bleu|f1|elbo|reward|checksum|result)"
+_PATTERN = re.compile(_WORDS + r"\w*\W{0,4}" + _NUMBER, re.IGNORECASE)
+
+
+def printed_results(output: str) -> str:
+    """`loss=0.51 accuracy=0.9 …` in the order printed; empty when the program prints no such thing."""
+    return " ".join(f"{word.lower()}={number}" for word, number in _PATTERN.findall(output))
+
+
+def agree(a: str, b: str) -> bool:
+    """Equal words in equal order, and numbers within the tolerance."""
+    left, right = a.split(), b.split()
+    if len(left) != len(right):
+        return False
+    return all(map(_agree, left, right))
+
+
+def _agree(a: str, b: str) -> bool:
+    if a == b:
+        return True
+    (word_a, _, number_a), (word_b, _, number_b) = a.partition("="), b.partition("=")
+    try:
+        x, y = float(number_a), float(number_b)
+    except ValueError:
+        return False
+    if word_a != word_b or math.isnan(x) or math.isnan(y):
+        return False
+    return math.isclose(x, y, rel_tol=TOLERANCE, abs_tol=1e-6)
