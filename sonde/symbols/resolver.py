@@ -24,14 +24,18 @@ class Resolver:
     ) -> None:
         self._folder = (cache_folder or default_folder()) if use_cache else None
         self._with_lines = with_lines
+        self._caches: dict[tuple[str, str | None], tuple[SymbolCache, Path | None]] = {}
         self.missing: dict[str, str] = {}  # path → why its addresses have no names
 
     def resolve(self, path: str, build_id: str | None, offsets: Sequence[int]) -> list[Resolved]:
         """Names for file offsets of one library, in order."""
         file = Path(path)
-        debug = self._usable(file, build_id)
-        key = (build_id or _identity(file)) + ("-lines" if debug else "")
-        cache = SymbolCache(self._folder, key)
+        opened = self._caches.get((path, build_id))
+        if opened is None:
+            debug = self._usable(file, build_id)
+            key = (build_id or _identity(file)) + ("-lines" if debug else "")
+            opened = self._caches[path, build_id] = (SymbolCache(self._folder, key), debug)
+        cache, debug = opened
         known = cache.known()
         wanted = sorted({o for o in offsets if o not in known})
         if wanted and path not in self.missing:

@@ -1,0 +1,47 @@
+"""Distinct frames of a recording, each with a number; shared by all its processes."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+
+from sonde.columns import Table
+from sonde.store import build
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A row of `frames`. `full_name` is None when the code has no name: `name` is then a place."""
+
+    layer: str
+    name: str
+    full_name: str | None = None
+    file: str | None = None
+    line: int = -1
+    library: str | None = None
+    build_id: str | None = None
+    address: int = -1
+    inlined: bool = False
+    runtime: bool = False
+
+
+class FrameTable:
+    """Interns frames."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Frame, int] = {}
+
+    def number(self, frame: Frame) -> int:
+        return self._numbers.setdefault(frame, len(self._numbers))
+
+    def rows(self) -> list[Frame]:
+        return list(self._numbers)
+
+    def table(self) -> Table:
+        names = list(Frame.__dataclass_fields__)
+        columns = list(zip(*(astuple(frame) for frame in self._numbers), strict=True)) or [()] * len(names)
+        return build.table(
+            "frames",
+            len(self._numbers),
+            frame=range(len(self._numbers)),
+            **dict(zip(names, columns, strict=True)),
+        )

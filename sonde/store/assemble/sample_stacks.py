@@ -1,0 +1,113 @@
+"""Samples of one log → one stack number each.
+
+A pool worker's stack is its owner's, up to where the owner opened the region, then a
+`[pool]` boundary, then the worker's own frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.store.assemble import timeline
+from sonde.store.assemble.frame_table import Frame, FrameTable
+from sonde.store.assemble.merge import Merger, inherited
+from sonde.store.assemble.native_frames import FLAG_SIGNAL, NativeFrames
+from sonde.store.assemble.python_frames import PythonFrames
+from sonde.store.assemble.stack_table import POOL, StackTable
+from sonde.store.raw import WALK_RESIDUAL, RawLog, RawSamples
+
+RESIDUAL = Frame("label", "CPU time between samples", "CPU time between samples")
+UNKNOWN = Frame("label", "no stack")
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """Stack per sample, and which samples could not be merged exactly."""
+
+    stack: npt.NDArray[np.int32]
+    inexact: npt.NDArray[np.bool_]
+
+
+def exact_nodes(log: RawLog) -> npt.NDArray[np.bool_]:
+    """Nodes whose pc is the instruction itself: leaves that call nothing, and interrupted frames."""
+    exact = (log.nodes.flags & FLAG_SIGNAL) != 0
+    leaves = np.zeros(len(log.nodes.pc) + 1, np.bool_)
+    for samples in (log.samples, log.waits):
+        leaves[samples.native] = True
+    leaves[log.nodes.parent] = False
+    for samples in (log.samples, log.waits):
+        leaves[samples.owner_native] = False  # the owner's position is a return address
+    return np.asarray(exact | leaves[1:])
+
+
+class SampleStacks:
+    """Stacks for the samples and waits of one log."""
+
+    def __init__(
+        self,
+        log: RawLog,
+        native: NativeFrames,
+        python: PythonFrames,
+        modules: timeline.PointerTimeline,
+        frames: FrameTable,
+        stacks: StackTable,
+    ) -> None:
+        self._merger = Merger(log, native, python, stacks)
+        self._frames = frames
+        self._stacks = stacks
+        self._boundaries = np.array(sorted({*native.boundaries, *modules.boundaries}), np.int64)
+        shifts = native.ambiguous().astype(np.int64)
+        self._native_shifts = inherited(log.nodes.parent, shifts, np.maximum) > 0
+        pointers = modules.ambiguous(log.python_nodes.self_pointer).astype(np.int64)
+        self._python_shifts = inherited(log.python_nodes.parent, pointers, np.maximum) > 0
+
+    def of(self, samples: RawSamples) -> Stacked:
+        epoch = self._epochs(samples)
+        residual = samples.walk_end == WALK_RESIDUAL
+        columns = (samples.native, samples.python, samples.owner_native, samples.owner >= 0, epoch, residual)
+        first, inverse = _distinct([np.asarray(c, np.int64) for c in columns])
+        rows = zip(*(np.asarray(c)[first].tolist() for c in columns), strict=True)
+        numbers = [self._stack(*row) for row in rows]
+        stack = np.array(numbers, np.int32)[inverse] if numbers else np.zeros(0, np.int32)
+        return Stacked(stack, self._inexact(samples))
+
+    def _stack(self, native: int, python: int, owner: int, pooled: bool, epoch: int, residual: bool) -> int:
+        if not native and not python and not owner:
+            return self._stacks.push(-1, self._frames.number(RESIDUAL if residual else UNKNOWN))
+        time_ns = int(self._boundaries[epoch - 1]) if epoch else timeline.BEFORE_ALL
+        if not pooled:
+            return self._merger.stack(native, python, time_ns)
+        base = self._merger.stack(owner, python, time_ns)
+        base = self._stacks.push(base, self._frames.number(POOL))
+        return self._merger.stack(native, 0, time_ns, base)
+
+    def _epochs(self, samples: RawSamples) -> npt.NDArray[np.int64]:
+        """How many changes of meaning lie before each sample; 0 where its stack is not concerned."""
+        epoch = np.zeros(len(samples.time_ns), np.int64)
+        if len(self._boundaries):
+            concerned = (
+                self._native_shifts[samples.native]
+                | self._native_shifts[samples.owner_native]
+                | self._python_shifts[samples.python]
+            )
+            epoch[concerned] = np.searchsorted(self._boundaries, samples.time_ns[concerned], side="right")
+        return epoch
+
+    def _inexact(self, samples: RawSamples) -> npt.NDArray[np.bool_]:
+        around = np.where(samples.owner >= 0, samples.owner_native, samples.native)
+        differs = self._merger.evaluations[around] != self._merger.entries[samples.python]
+        return np.asarray(differs & (samples.python > 0) & (around > 0))
+
+
+def _distinct(columns: list[npt.NDArray[np.int64]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Row of the first of each distinct combination, and for each row which combination it is."""
+    inverse = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        _, codes = np.unique(column, return_inverse=True)
+        width = int(codes.max()) + 1 if len(codes) else 1
+        _, inverse = np.unique(inverse * width + codes, return_inverse=True)
+    _, first = np.unique(inverse, return_index=True)
+    return first, inverse
