@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)

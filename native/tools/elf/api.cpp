@@ -55,11 +55,13 @@ SONDE_API int sonde_elf_resolve(const char* path, const char* debug_path, const 
     source[k] = static_cast<uint8_t>(match.source);
     name_at[k] = 0;
     if (match.name.empty()) continue;
-    std::string key(match.name);
+    // .symtab keeps versions in names (memcpy@@GLIBC_2.14).
+    const std::string_view plain = match.name.substr(0, match.name.find('@'));
+    std::string key(plain);
     if (match.source == Source::Plt) key += "@plt";
     auto [entry, fresh] = known.emplace(std::move(key), static_cast<uint32_t>(blob.size()));
     if (fresh) {
-      blob += demangle(match.name);
+      blob += demangle(plain);
       if (match.source == Source::Plt) blob += "@plt";
       blob += '\0';
     }

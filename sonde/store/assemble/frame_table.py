@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from operator import attrgetter
 
 from sonde.columns import Table
 from sonde.store import build
@@ -33,12 +34,16 @@ class FrameTable:
     def number(self, frame: Frame) -> int:
         return self._numbers.setdefault(frame, len(self._numbers))
 
+    def find(self, frame: Frame) -> int:
+        """Its number, -1 when it did not occur."""
+        return self._numbers.get(frame, -1)
+
     def rows(self) -> list[Frame]:
         return list(self._numbers)
 
     def table(self) -> Table:
         names = list(Frame.__dataclass_fields__)
-        columns = list(zip(*(astuple(frame) for frame in self._numbers), strict=True)) or [()] * len(names)
+        columns = list(zip(*map(attrgetter(*names), self._numbers), strict=True)) or [()] * len(names)
         return build.table(
             "frames",
             len(self._numbers),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -131,7 +131,11 @@ class NativeFrames:
             row, offset = place
             found = self._names.resolve(self._paths[row] or "", self._builds[row], [offset])
             self._resolved[place] = found[0]
-        frames = self._library_frames(place, self._resolved[place])
+        known = self._resolved[place]
+        if flags & FLAG_EVAL:
+            # Python frames take its place: where exactly it stands in the interpreter is of no interest.
+            known = replace(known, frames=())
+        frames = self._library_frames(place, known)
         numbers = tuple(self._table.number(frame) for frame in frames)
         return NodeFrames(numbers, operator_of(frames[0].full_name or ""), heuristic)
 

@@ -52,7 +52,7 @@ def assemble_process(
     native = NativeFrames(log, names, frames, exact_nodes(log))
     merged = SampleStacks(log, native, PythonFrames(log, frames, modules), modules, frames, stacks)
     parts = [(samples, merged.of(samples)) for samples in (log.samples, log.waits)]
-    number = _thread_numbers(log, first_thread)
+    number = _ThreadNumbers(log, first_thread)
     seen = _frames_by_thread(parts, stacks, frames.rows())
     samples = build.concat("samples", [_sample_rows(s, stacked, number) for s, stacked in parts])
     return ProcessTables(
@@ -65,29 +65,35 @@ def assemble_process(
     )
 
 
-def _thread_numbers(log: RawLog, first: int) -> npt.NDArray[np.int32]:
+class _ThreadNumbers:
     """Number in the recording by number in the log; -1 for threads that the log never announced."""
-    numbers = log.threads.number
-    used = [s.thread for s in (log.samples, log.waits)] + [s.owner for s in (log.samples, log.waits)]
-    highest = max([-1, *(int(a.max()) for a in (numbers, *used) if len(a))])
-    table = np.full(highest + 2, -1, np.int32)  # the last entry answers for owner -1
-    table[numbers] = np.arange(first, first + len(numbers), dtype=np.int32)
-    return table
+
+    def __init__(self, log: RawLog, first: int) -> None:
+        self._order = log.threads.number.argsort(kind="stable")
+        self._known = log.threads.number[self._order]
+        self._first = first
+
+    def of(self, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        if not len(self._known):
+            return np.full(len(numbers), -1, np.int32)
+        at = np.minimum(np.searchsorted(self._known, numbers), len(self._known) - 1)
+        found = np.where(self._known[at] == numbers, self._order[at] + self._first, -1)
+        return found.astype(np.int32)
 
 
-def _sample_rows(samples: RawSamples, stacked: Stacked, number: npt.NDArray[np.int32]) -> Table:
+def _sample_rows(samples: RawSamples, stacked: Stacked, number: _ThreadNumbers) -> Table:
     walk = np.where(samples.walk_end == WALK_RESIDUAL, len(WALK_ENDS), samples.walk_end)
     own_walk_whole = samples.walk_end == 0
     walk = np.where(own_walk_whole & (samples.owner >= 0), samples.owner_walk_end, walk)
     return build.table(
         "samples",
         time_ns=samples.time_ns,
-        thread=number[samples.thread],
+        thread=number.of(samples.thread),
         stack=stacked.stack,
         state=_codes(samples.state, list(STATES)),
         reason=_codes(samples.reason, list(REASONS), none=0),
         weight_ns=samples.weight_ns,
-        owner=number[samples.owner],
+        owner=number.of(samples.owner),
         walk=_codes(walk, [*WALK_ENDS, "residual"]),
         anchor=_codes(samples.anchor, ANCHORS),
     )

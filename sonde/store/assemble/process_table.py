@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -56,7 +57,7 @@ def process_rows(
         role=Text.of(
             [_role(i, log, part, k) for i, (log, part, k) in enumerate(zip(logs, parts, known, strict=True))]
         ),
-        command=Text.of([log.header.command for log in logs]),
+        command=Text.of([_command(log.header.command) for log in logs]),
         runtime=Text.of([f"python {v}" if v else "native" for v in versions]),
         engine=Text.of([log.header.engine or None for log in logs]),
         start_ns=[log.header.start_ns for log in logs],
@@ -66,6 +67,11 @@ def process_rows(
         cpu_system_ns=[f.system_ns if f else -1 for f in footers],
         max_rss_bytes=[f.max_rss_bytes if f else -1 for f in footers],
     )
+
+
+def _command(recorded: str) -> str:
+    """The log has the arguments as the system gives them, each ended by a zero byte."""
+    return shlex.join(recorded.rstrip("\0").split("\0")) if "\0" in recorded else recorded
 
 
 def _parent(index: int, logs: Sequence[RawLog]) -> int:

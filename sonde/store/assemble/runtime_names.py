@@ -16,7 +16,7 @@ _NATIVE = re.compile(
     r"|(?:method|cfunction|partial|classmethod|slot|type|property|wrap|func|wrapper|object)_(?:vectorcall|call|tp)\w*"
     r"|slot_\w+|vectorcall_\w+|object_vacall|cfunction_\w+|method_vectorcall\w*|wrapperdescr_\w+|builtin_exec"
     r"|gen_(?:send|iternext)\w*|PyIter_Send|Py_(?:Run|Bytes)Main|pymain_\w+|_?PyRun_\w+|run_(?:mod|eval)\w*|pyrun_\w+"
-    r"|builtin___build_class__|thread_run|pythread_wrapper|Py_Main|main|_start|__libc_start\w*|start_thread"
+    r"|builtin___build_class__|thread_run|pythread_wrapper|Py_Main|_start|__libc_start\w*|start_thread"
     r"|__?clone3?|gomp_thread_start|GOMP_(?:parallel|task|taskloop)\w*|__kmp\w+|execute_native_thread_routine"
     r"|sonde::.*|c10::(?:Dispatcher|impl|KernelFunction|BoxedKernel|detail|guts|function_ref|OperatorHandle)\b.*"
     r"|c10::TypedOperatorHandle.*|at::_ops::.*|at::redispatch::.*|at::wrapper_\w+|torch::autograd::THPVariable_\w+"
@@ -35,7 +35,9 @@ _PYTHON_NAMES = re.compile(r"(?:^|\.)(?:_wrapped_call_impl|_call_impl|_bootstrap
 @lru_cache(maxsize=65536)
 def native_is_runtime(short_name: str, library: str) -> bool:
     """By the short name; everything of Sonde's own library is machinery."""
-    return library.startswith("libsonde_agent") or _NATIVE.match(short_name) is not None
+    if library.startswith("libsonde_agent") or (short_name == "main" and library.startswith("python")):
+        return True
+    return _NATIVE.match(short_name) is not None
 
 
 @lru_cache(maxsize=65536)

@@ -85,7 +85,7 @@ class StackTable:
 
     def frames_below_pool(self, nodes: Iterable[int]) -> set[int]:
         """Frame numbers on the way from these nodes up to the root, or to a pool's boundary."""
-        boundary = self._frames.number(POOL)
+        boundary = self._frames.find(POOL)
         visited: set[int] = set()
         for node in nodes:
             while node >= 0 and node not in visited and self._frame[node] != boundary:
