@@ -108,7 +108,6 @@ bool python_attach(const char** why) {
   // Binds lazily bound calls inside now, so that no handler is the first to go through them.
   found.this_thread_state();
   published.store(&found, std::memory_order_release);
-  unwind_set_is_eval(python_is_eval);
   return true;
 }
 

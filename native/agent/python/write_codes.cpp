@@ -3,7 +3,7 @@
 #include "python/code_table.h"
 #include "python/frames.h"
 
-#if __has_include("log/writer.cpp")  // until the log writer is in the tree
+
 
 namespace sonde {
 namespace {
@@ -42,4 +42,4 @@ void python_after_fork() {
 
 }  // namespace sonde
 
-#endif
+

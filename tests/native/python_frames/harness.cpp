@@ -17,8 +17,6 @@
 
 using namespace sonde;
 
-void sonde::unwind_set_is_eval(IsEval) {}  // there is no unwinder here
-
 namespace {
 constexpr size_t kMaxFrames = 2048, kMaxStored = 1 << 14, kStoredFrames = 48;
 
