@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "common/guarded_memory.h"
+#include "jit/regions.h"
 #include "python/frames.h"
 #include "unwind/decoder/forward.h"
 #include "unwind/decoder/instruction.h"
@@ -15,8 +16,9 @@
 #include "unwind/rule.h"
 #include "unwind/unwind.h"
 
-// The harness has no interpreter.
+// The harness has no interpreter and writes no log.
 bool sonde::python_is_eval(uint64_t) { return false; }
+void sonde::note_generated_code(uint64_t) {}
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

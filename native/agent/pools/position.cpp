@@ -57,6 +57,10 @@ void use_owner(const PoolOwner& owner, PoolPosition* position) {
 void waiting_position(bool in_runtime, PoolPosition* position) {
   const uint64_t number = t_pool.last_number;
   const Region* last = t_pool.last.load(std::memory_order_relaxed);
+  if (in_runtime && t_pool.opened_number && is_open(t_pool.opened_number)) {
+    position->state = log::SampleState::Imbalance;  // the opener waits for the others, at the start or the end
+    return;
+  }
   if (number == 0 || !is_open(number)) {
     if (in_runtime || t_pool.worker) position->state = log::SampleState::Spinning;
     return;

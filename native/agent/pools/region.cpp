@@ -29,6 +29,7 @@ void open_region(Region* region) {
   }
   region->number = g_next_number.fetch_add(1, std::memory_order_relaxed);
   place(region->number).store(region->number, std::memory_order_release);
+  t_pool.opened_number = region->number;
 }
 
 void close_region(const Region& region) {

@@ -29,6 +29,7 @@ struct PoolThread {
   uint64_t anchor = 0;                         // address in the trampoline's frame
   std::atomic<const Region*> last{nullptr};    // whose work it ran last, valid only while last_number is open
   uint64_t last_number = 0;
+  uint64_t opened_number = 0;                  // the region it opened last
   bool worker = false;                         // has run work that another thread opened
 };
 

@@ -5,6 +5,7 @@
 // tables counts only when it reaches the root through the anchor; if it does not, the scan is tried from there.
 #include "unwind/walk.h"
 
+#include "jit/regions.h"
 #include "python/frames.h"
 #include "unwind/decoder/forward.h"
 #include "unwind/return_address.h"
@@ -89,7 +90,10 @@ bool Walk::is_plausible_caller(uint64_t pc) {
 Step Walk::step_without_tables(bool generated, NativeFrame* frame) {
   Step failed;
   failed.why = generated ? WalkEnd::NoCaller : WalkEnd::NoCfi;
-  if (generated) frame->flags |= kFrameJit;
+  if (generated) {
+    frame->flags |= kFrameJit;
+    if (!dry()) note_generated_code(registers_.pc());
+  }
   Rule rule;
   const Registers before = registers_;
   if (!decoded_rule(registers_.pc(), &rule)) return failed;
