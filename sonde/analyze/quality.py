@@ -1,0 +1,186 @@
+"""How good a recording is, by its own tables: what was lost, attributed and spent.
+
+In: the tables processes, threads, frames, stacks, samples, counters, marks and losses. Out:
+the object of `sonde show REC quality --json` (design §5). Shares are of on-CPU samples with a stack;
+CPU time that no sample stands for (residual) counts in `cpu_s` alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.analyze.overhead import Overhead, overhead_of
+from sonde.columns import Table
+
+Mask = npt.NDArray[np.bool_]
+_NOT_THE_USERS = re.compile(r"/(?:site|dist)-packages/|/lib/python3\.\d+/|^<frozen |^<string>$|^\?$")
+
+
+@dataclass(frozen=True)
+class Attributed:
+    """Shares 0..1 of the samples of a group; None where the group is empty."""
+
+    samples: int
+    python: float | None  # a Python frame of the user's program
+    op: float | None
+    module: float | None
+    leaf: float | None  # the innermost frame has a name, or is known to be waiting for others
+    root: float | None  # the walk reached the thread's first frame, for a worker its owner's
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What `sonde show REC quality` shows."""
+
+    samples: int
+    waits: int
+    duration_s: float
+    cpu_sampled_s: float
+    cpu_rusage_s: float | None
+    lost: dict[str, int]
+    overhead: Overhead
+    attributed: dict[str, Attributed]
+    heuristic: float | None  # share of samples with a step found by a heuristic
+    anchor_missed: float | None  # share of checked walks that missed the interpreter's frame
+
+    def as_json(self) -> dict[str, object]:
+        """The documented keys."""
+        return {
+            "samples": self.samples,
+            "waits": self.waits,
+            "duration_s": self.duration_s,
+            "cpu_s": {"sampled": self.cpu_sampled_s, "rusage": self.cpu_rusage_s},
+            "lost": self.lost,
+            "overhead": {
+                "share": self.overhead.share,
+                "low": self.overhead.low,
+                "high": self.overhead.high,
+                "method": self.overhead.method,
+            },
+            "attributed": {name: vars(group) for name, group in self.attributed.items()},
+            "heuristic": self.heuristic,
+            "anchor_missed": self.anchor_missed,
+        }
+
+
+def quality(tables: Mapping[str, Table]) -> Quality:
+    """`tables` by name; those that a source does not have may be empty."""
+    samples, threads, processes = tables["samples"], tables["threads"], tables["processes"]
+    on_cpu = ~samples.text("state").equals("waiting")
+    seen = on_cpu & ~samples.text("walk").equals("residual") & ~_own_threads(samples, threads)
+    marked = _StackFacts(tables["frames"], tables["stacks"])
+    stack = samples.array("stack")
+    jit = seen & marked.leaf_jit[stack]
+    workers = seen & (samples.array("owner") >= 0)
+    groups = {"all": seen, "jit": jit, "workers": workers}
+    weights = samples.array("weight_ns")
+    cpu_ns = int(weights[on_cpu].sum())
+    return Quality(
+        samples=int(seen.sum()),
+        waits=int((~on_cpu).sum()),
+        duration_s=_duration_s(processes, samples),
+        cpu_sampled_s=cpu_ns / 1e9,
+        cpu_rusage_s=_rusage_s(processes),
+        lost=_lost(tables["losses"]),
+        overhead=overhead_of(tables["counters"], tables["marks"], cpu_ns),
+        attributed={name: _attributed(samples, mask, marked) for name, mask in groups.items()},
+        heuristic=_share(marked.heuristic[stack], seen),
+        anchor_missed=_share(samples.text("anchor").equals("missed"), seen & ~_unchecked(samples)),
+    )
+
+
+class _StackFacts:
+    """Per stack node: what its frames, from the root to it, contain. Index -1 is the empty stack."""
+
+    def __init__(self, frames: Table, stacks: Table) -> None:
+        frame, parent = stacks.array("frame"), stacks.array("parent")
+        layer, full = frames.text("layer"), frames.text("full_name")
+        named = full.codes >= 0
+        self.op = self._within(layer.equals("op")[frame], parent)
+        self.module = self._within(layer.equals("module")[frame], parent)
+        self.python = self._within(_user_frames(frames)[frame], parent)
+        self.heuristic = self._within(stacks.array("heuristic"), parent)
+        self.leaf_named = _with_empty(named[frame])
+        self.leaf_jit = _with_empty(layer.equals("jit")[frame])
+
+    @staticmethod
+    def _within(own: Mask, parent: npt.NDArray[np.int32]) -> Mask:
+        """True where the node or any of its callers is; by pointer doubling, log(depth) rounds."""
+        held = _with_empty(own)
+        jump = np.append(parent, -1).astype(np.int64)
+        while (jump >= 0).any():
+            held = held | held[jump]
+            jump = jump[jump]
+        return held
+
+
+def _with_empty(values: Mask) -> Mask:
+    return np.append(values, False)
+
+
+def _user_frames(frames: Table) -> Mask:
+    """Python frames of the user's own files; of any file when the program has none (python -m package)."""
+    python = frames.text("layer").equals("python")
+    files = frames.text("file")
+    own = np.array([not _NOT_THE_USERS.search(f) for f in files.values] + [False], np.bool_)
+    users: Mask = python & own[files.codes]
+    return users if users.any() else python
+
+
+def _attributed(samples: Table, mask: Mask, marked: _StackFacts) -> Attributed:
+    stack = samples.array("stack")
+    state = samples.text("state")
+    busy_waiting = state.matches(("spinning", "imbalance"))
+    missed = samples.text("anchor").equals("missed")
+    return Attributed(
+        samples=int(mask.sum()),
+        python=_share(marked.python[stack], mask),
+        op=_share(marked.op[stack], mask),
+        module=_share(marked.module[stack], mask),
+        leaf=_share(marked.leaf_named[stack] | busy_waiting, mask),
+        root=_share(samples.text("walk").equals("root") & ~missed, mask),
+    )
+
+
+def _share(hit: Mask, mask: Mask) -> float | None:
+    whole = int(mask.sum())
+    return int((hit & mask).sum()) / whole if whole else None
+
+
+def _unchecked(samples: Table) -> Mask:
+    return samples.text("anchor").equals("none")
+
+
+def _own_threads(samples: Table, threads: Table) -> Mask:
+    """Samples of Sonde's own threads."""
+    own = threads.array("thread")[threads.text("kind").equals("sonde")]
+    return np.asarray(np.isin(samples.array("thread"), own))
+
+
+def _duration_s(processes: Table, samples: Table) -> float:
+    if len(processes):
+        return float(processes.array("end_ns").max() - processes.array("start_ns").min()) / 1e9
+    times = samples.array("time_ns")
+    return float(times.max() - times.min()) / 1e9 if len(times) else 0.0
+
+
+def _rusage_s(processes: Table) -> float | None:
+    """CPU time by the system. A pid that appears twice went on by exec, and its usage with it."""
+    user, system = processes.array("cpu_user_ns"), processes.array("cpu_system_ns")
+    by_pid: dict[int, int] = {}
+    for pid, a, b in zip(processes.array("pid").tolist(), user.tolist(), system.tolist(), strict=True):
+        if a >= 0 and b >= 0:
+            by_pid[pid] = max(by_pid.get(pid, 0), a + b)
+    return sum(by_pid.values()) / 1e9 if by_pid else None
+
+
+def _lost(losses: Table) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for cause, count in zip(losses.text("cause").tolist(), losses.array("count").tolist(), strict=True):
+        total[cause or "unknown"] = total.get(cause or "unknown", 0) + count
+    return total

@@ -1,0 +1,137 @@
+"""Quality figures from tables with known content."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sonde.analyze.overhead import overhead_of
+from sonde.analyze.quality import quality
+from sonde.columns import Table, Text
+from sonde.store import build
+
+
+def tables() -> dict[str, Table]:
+    names = ["main", "train", "forward", "aten::mm", "net", "kernel", "libx.so+0x10", "jit:conv", "pool"]
+    layers = ["native", "python", "python", "op", "module", "native", "native", "jit", "label"]
+    frames = build.table(
+        "frames",
+        frame=range(len(names)),
+        layer=Text.of(layers),
+        name=Text.of(names),
+        full_name=Text.of([None if "+" in n else n for n in names]),
+        file=Text.of([None, "/me/train.py", "/x/site-packages/torch/nn.py", *[None] * 6]),
+    )
+    chain = [0, 1, 4, 2, 3, 5]  # main train net forward mm kernel
+    stacks = build.table(
+        "stacks",
+        stack=range(9),
+        parent=[-1, 0, 1, 2, 3, 4, 0, 4, 7],
+        frame=[*chain, 6, 7, 8],
+        heuristic=[False] * 7 + [True, False],
+    )
+    samples = build.table(
+        "samples",
+        time_ns=range(6),
+        thread=[0, 0, 0, 1, 0, 2],
+        stack=[5, 6, 7, 8, 5, 5],
+        state=Text.of(["running", "running", "running", "spinning", "waiting", "running"]),
+        weight_ns=[10**9, 10**9, 10**9, 10**9, 5 * 10**9, 10**9],
+        owner=[-1, -1, -1, 0, -1, -1],
+        walk=Text.of(["root", "no_cfi", "root", "root", "root", "residual"]),
+        anchor=Text.of(["hit", "missed", "hit", "none", "none", "none"]),
+    )
+    return {
+        "processes": build.table(
+            "processes",
+            process=[0],
+            pid=[1],
+            start_ns=[0],
+            end_ns=[4 * 10**9],
+            cpu_user_ns=[4 * 10**9],
+            cpu_system_ns=[10**9],
+        ),
+        "threads": build.table("threads", thread=[0, 1, 2], kind=Text.of(["main", "omp", "native"])),
+        "frames": frames,
+        "stacks": stacks,
+        "samples": samples,
+        "counters": build.table(
+            "counters",
+            name=Text.of(["agent_handler_ns", "agent_background_cpu_ns", "agent_samples"]),
+            value=[3e6, 2e6, 1000],
+        ),
+        "marks": build.empty("marks"),
+        "losses": build.table("losses", cause=Text.of(["ring_full", "ring_full"]), count=[2, 3]),
+    }
+
+
+def test_shares_are_of_on_cpu_samples_with_a_stack() -> None:
+    found = quality(tables())
+    everything = found.attributed["all"]
+    assert (found.samples, found.waits) == (4, 1)
+    assert everything.samples == 4
+    assert everything.python == 0.75  # the one in libx has no Python frame
+    assert everything.op == everything.module == 0.75
+    assert everything.leaf == 0.75
+    assert everything.root == 0.75
+    assert found.attributed["jit"].samples == 1
+    assert found.attributed["workers"].samples == 1
+    assert found.attributed["workers"].leaf == 1.0
+    assert found.heuristic == 0.5
+    assert found.anchor_missed == pytest.approx(1 / 3)
+
+
+def test_cpu_time_counts_residuals_and_not_waits() -> None:
+    found = quality(tables())
+    assert found.cpu_sampled_s == 5.0
+    assert found.cpu_rusage_s == 5.0
+    assert found.duration_s == 4.0
+    assert found.lost == {"ring_full": 5}
+
+
+def test_the_object_has_the_documented_keys_and_no_nan() -> None:
+    text = json.dumps(quality(tables()).as_json(), allow_nan=False)
+    data = json.loads(text)
+    assert set(data) >= {"samples", "duration_s", "cpu_s", "lost", "overhead", "attributed"}
+    assert set(data["attributed"]) == {"all", "jit", "workers"}
+    assert set(data["attributed"]["all"]) == {"samples", "python", "op", "module", "leaf", "root"}
+    assert data["overhead"]["low"] <= data["overhead"]["share"] <= data["overhead"]["high"]
+
+
+def test_a_program_without_files_of_its_own_counts_any_python_frame() -> None:
+    changed = tables()
+    frames = changed["frames"]
+    files = Text.of([None, "/usr/lib/python3.11/runpy.py", *[None] * 7])
+    changed["frames"] = frames.with_columns(file=files)
+    assert quality(changed).attributed["all"].python == 0.75
+
+
+def test_empty_tables_give_no_shares() -> None:
+    found = quality({name: build.empty(name) for name in tables()})
+    assert found.attributed["all"].python is None
+    assert found.overhead.share is None
+    assert found.cpu_rusage_s is None
+
+
+def test_accounted_overhead_adds_handlers_thread_and_kernel() -> None:
+    found = overhead_of(tables()["counters"], build.empty("marks"), 10**9)
+    assert found.method == "accounted"
+    assert found.share == pytest.approx((5e6 + 1000 * 5000) / 1e9)
+
+
+def test_overhead_by_blocks_compares_work_per_cpu_second() -> None:
+    rows: list[tuple[str, int, int, str | None]] = []
+    now = 0
+    for block in range(40):
+        on = block % 2 == 0
+        step = 102 if on else 100  # 2 % more CPU per step when sampling
+        rows.append((f"overhead_{'on' if on else 'off'}", now, now + 50 * step, f'{{"cpu_ns": {50 * step}}}'))
+        for _ in range(50):
+            rows.append(("step", now, now + step, None))
+            now += step
+    kind, start, end, extra = (list(column) for column in zip(*rows, strict=True))
+    marks = build.table("marks", kind=Text.of(kind), start_ns=start, end_ns=end, extra=Text.of(extra))
+    found = overhead_of(build.empty("counters"), marks, 1)
+    assert found.method == "blocks"
+    assert found.share == pytest.approx(0.02, abs=0.001)

@@ -1,0 +1,63 @@
+"""Hot frames, tree and collapsed lines from a small prefix tree with known weights."""
+
+from __future__ import annotations
+
+from sonde.analyze.stacks import collapsed, hot_frames, top_down
+from sonde.columns import Table, Text
+from sonde.store import build
+
+#  main ─ eval(runtime) ─ f ─ f ─ work
+#                          └ [op] aten::mm
+
+
+def tables() -> tuple[Table, Table, Table]:
+    frames = build.table(
+        "frames",
+        frame=range(5),
+        layer=Text.of(["native", "native", "python", "native", "op"]),
+        name=Text.of(["main", "eval", "f", "wo;rk", "aten::mm"]),
+        full_name=Text.of(["main", "eval", "f", "wo;rk", "aten::mm"]),
+        file=Text.of([None, None, "/a/b.py", None, None]),
+        line=[-1, -1, 7, -1, -1],
+        runtime=[False, True, False, False, False],
+    )
+    stacks = build.table(
+        "stacks",
+        stack=range(6),
+        parent=[-1, 0, 1, 2, 3, 2],
+        frame=[0, 1, 2, 2, 3, 4],
+        depth=[1, 2, 3, 4, 5, 4],
+    )
+    samples = build.table("samples", stack=[4, 4, 5, 1, 2, -1], weight_ns=[10, 10, 5, 3, 2, 99])
+    return frames, stacks, samples
+
+
+def test_collapsed_lines_have_the_format_of_the_design() -> None:
+    assert collapsed(*tables()) == [
+        "main;eval 3",
+        "main;eval;f (b.py:7) 2",
+        "main;eval;f (b.py:7);[op] aten::mm 5",
+        "main;eval;f (b.py:7);f (b.py:7);wo:rk 20",
+    ]
+
+
+def test_hidden_machinery_gives_its_time_to_the_caller() -> None:
+    assert collapsed(*tables(), runtime=False)[0] == "main 3"
+    assert top_down(*tables(), runtime=False).total_ns == 30
+
+
+def test_recursion_counts_once_in_the_total() -> None:
+    hot = {h.label: (h.self_ns, h.total_ns, h.samples) for h in hot_frames(*tables())}
+    assert hot["f (b.py:7)"] == (2, 27, 1)
+    assert hot["wo;rk"] == (20, 20, 2)
+    assert hot["main"] == (0, 30, 0)
+    assert next(iter(hot)) == "wo;rk"
+
+
+def test_small_paths_are_dropped_on_demand() -> None:
+    tree = top_down(*tables(), min_share=0.5)
+    path = []
+    while tree.children:
+        (tree,) = tree.sorted_children()
+        path.append(tree.label)
+    assert path == ["main", "eval", "f (b.py:7)", "f (b.py:7)", "wo;rk"]
