@@ -54,7 +54,7 @@ def python_environment(
     options = options or ObserveOptions()
     environment = os.environ if environment is None else environment
     mode, first, last = parse_window(options.window)
-    if not 0 < options.budget <= 1:
+    if not 0 <= options.budget <= 1:
         raise UsageError(f"--budget {options.budget} is not a share of run time", "give 0.02 for 2 %")
     previous = environment.get("PYTHONPATH")
     # An empty entry would mean the current directory, which the user did not ask for.

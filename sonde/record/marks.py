@@ -81,10 +81,15 @@ def inference_steps(marks: list[dict[str, Any]]) -> list[dict[str, Any]]:
         anchor = max(time_of, key=lambda pointer: time_of[pointer])
         start = end = -1
         for row in mine:
+            calls = row.get("calls", 1)
             if row["pointer"] == anchor:
                 if start >= 0:
                     steps.append((start, end, tid))
                 start = row["start_ns"]
+                # A burst of short calls: as many steps of the average duration.
+                each = (row["end_ns"] - start) // calls
+                steps += [(start + i * each, start + (i + 1) * each, tid) for i in range(calls - 1)]
+                start += (calls - 1) * each
             end = row["end_ns"]
         steps.append((start, end, tid))
     steps.sort()

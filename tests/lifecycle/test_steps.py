@@ -110,6 +110,22 @@ def test_inference_calls_are_steps_when_nothing_trains(tmp_path: Path) -> None:
     assert done.marks("step") == done.marks("step", "inference") == 20
 
 
+def test_very_short_inference_calls_are_counted_exactly(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+        import torch
+        model = torch.nn.Linear(3, 3)
+        with torch.inference_mode():
+            for _ in range(5000):
+                model(torch.ones(1, 3))
+        """,
+    )
+    assert (done.code, done.stderr) == (0, "")
+    assert done.marks("step") == 5000
+    assert done.marks("phase", "forward") < 2500  # in bursts, or it would cost more than the calls
+
+
 def test_what_was_marked_survives_kill_9(tmp_path: Path) -> None:
     done = run(
         tmp_path,

@@ -7,6 +7,7 @@ then replaced by what windows really cost.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -32,6 +33,7 @@ class Budget:
     fixed_s: float = -1.0  # learned cost of a window apart from its steps
     per_step_s: float = -1.0  # learned cost of a step inside a window
     since_window: int = 0
+    next_look: int = 0  # no use asking before so many steps since the last window
 
     def step(self, duration_s: float) -> None:
         """A step outside windows took this long."""
@@ -46,22 +48,22 @@ class Budget:
             return self.fixed_s + steps * self.per_step_s
         return GUESS_FIXED_S + steps * self.modules * GUESS_PER_MODULE_S
 
-    def steps_to_record(self, cpu_s: float) -> int:
-        """Steps to record from this boundary on, 0 for none now. `cpu_s` is the process's CPU time."""
-        if self.windows >= MOST_WINDOWS or not self._steady():
+    def steps_to_record(self, cpu_s: Callable[[], float]) -> int:
+        """Steps to record from this boundary on, 0 for none now. `cpu_s` tells the process's CPU time."""
+        if self.since_window < self.next_look or self.windows >= MOST_WINDOWS or not self._steady():
             return 0
-        if self.windows and self.since_window < STEPS_BETWEEN * 2**self.windows:
-            return 0
-        left_s = self.share * cpu_s - self.spent_s
+        left_s = self.share * cpu_s() - self.spent_s
         for steps in range(WINDOW_STEPS, 0, -1):
             if self.expected_s(steps) <= left_s:
                 return steps
+        self.next_look = self.since_window + 1 + self.since_window // 8  # asking costs time as well
         return 0
 
     def window(self, steps: int, control_s: float, extra_s: float) -> None:
         """A window is over: `control_s` to start, stop and save, `extra_s` its steps' slowdown."""
         self.windows += 1
         self.since_window = 0
+        self.next_look = STEPS_BETWEEN * 2**self.windows
         cost = control_s + extra_s
         self.spent_s += cost
         # Saving grows with the steps; a fifth stands for what does not.

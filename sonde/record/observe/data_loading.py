@@ -41,7 +41,8 @@ def observe(torch: Any, seen: Observation) -> None:
     def make_iter(original: Any) -> Any:
         def __iter__(self: Any) -> Any:
             thread = seen.thread()
-            seen.windows.safe_point(thread)
+            if seen.windows.pending:
+                seen.windows.safe_point(thread)
             start = now_ns()
             thread.steps.loader_started(start)
             end(id(self), complete=False)  # the last pass was left before its end
@@ -50,7 +51,7 @@ def observe(torch: Any, seen: Observation) -> None:
             loaders[id(self)] = Epoch(number, start, start)
             iterator = original(self)
             of_iterator[id(iterator)] = id(self)
-            seen.session.mark("phase", "dataloader_start", start, now_ns())
+            seen.session.phase(b"dataloader_start", start, now_ns(), thread.tid)
             return iterator
 
         return __iter__
@@ -58,7 +59,8 @@ def observe(torch: Any, seen: Observation) -> None:
     def make_next(original: Any) -> Any:
         def __next__(self: Any) -> Any:
             thread = seen.thread()
-            seen.windows.safe_point(thread)
+            if seen.windows.pending:
+                seen.windows.safe_point(thread)
             start = now_ns()
             thread.steps.saw(start)
             loader = of_iterator.get(id(self), -1)
@@ -72,7 +74,7 @@ def observe(torch: Any, seen: Observation) -> None:
             if epoch is not None:
                 epoch.batches += 1
                 epoch.last_ns = finished
-            seen.session.mark("phase", "dataloader", start, finished)
+            seen.session.phase(b"dataloader", start, finished, thread.tid)
             return batch
 
         return __next__

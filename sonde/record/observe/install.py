@@ -22,6 +22,7 @@ class ThreadState:
 
     tid: int
     steps: StepTracker
+    burst: modules.Burst
 
 
 class Observation:
@@ -30,7 +31,7 @@ class Observation:
     def __init__(self, torch: Any, session: Session) -> None:
         self.torch = torch
         self.session = session
-        self._threads: list[ThreadState] = []
+        self.threads: list[ThreadState] = []
         # Thread idents are reused after a thread's death, thread-locals are not.
         self._local = threading.local()
         self._steps_so_far = 0
@@ -57,9 +58,9 @@ class Observation:
             self.session.mark("step", "train", start_ns, end_ns, number, f',"backwards":{backwards}')
 
         tracker = StepTracker(emit, self._take_number)
-        state = ThreadState(tid, tracker)
+        state = ThreadState(tid, tracker, modules.Burst())
         tracker.at_boundary = lambda end_ns: self.windows.step_ended(state, end_ns)
-        self._threads.append(state)
+        self.threads.append(state)
         self._local.state = state
         return state
 
@@ -69,13 +70,13 @@ class Observation:
         return number
 
     def _finish(self) -> None:
-        for state in self._threads:
+        for state in self.threads:
             state.steps.at_boundary = lambda end_ns: None
             state.steps.finish()
         self.windows.finish()
 
     def _forked(self) -> None:
-        self._threads = []
+        self.threads = []
         self._local = threading.local()
         self._steps_so_far = 0
         self.windows.forked()

@@ -30,7 +30,10 @@ class MappedLog:
 
     def write(self, line: str) -> None:
         """Append one line; the newline is added here."""
-        data = (line + "\n").encode("utf-8", "backslashreplace")
+        self.write_bytes((line + "\n").encode("utf-8", "backslashreplace"))
+
+    def write_bytes(self, data: bytes) -> None:
+        """Append a line that is encoded and ends in a newline."""
         with self._lock:
             start, end = self._end, self._end + len(data)
             if end > self._size and not self._grow(end):

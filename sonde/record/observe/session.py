@@ -51,13 +51,25 @@ class Session:
     ) -> None:
         """Append a mark. `extra` is further JSON members with a leading comma, already encoded."""
         if self.waiting:
-            lines, self.waiting = self.waiting, []
-            for line in lines:
-                self.log.write(line)
+            self._write_waiting()
         self.log.write(
             f'{{"kind":"{kind}","name":{quote(name)},"number":{number},"start_ns":{start_ns},'
             f'"end_ns":{end_ns},"tid":{self.tid()}{extra}}}'
         )
+
+    def phase(self, name: bytes, start_ns: int, end_ns: int, tid: int, extra: bytes = b"") -> None:
+        """Append a phase: as `mark`, but made for the hot path, where every microsecond counts."""
+        if self.waiting:
+            self._write_waiting()
+        self.log.write_bytes(
+            b'{"kind":"phase","name":"%b","number":-1,"start_ns":%d,"end_ns":%d,"tid":%d%b}\n'
+            % (name, start_ns, end_ns, tid, extra)
+        )
+
+    def _write_waiting(self) -> None:
+        lines, self.waiting = self.waiting, []
+        for line in lines:
+            self.log.write(line)
 
     def lose(self, cause: str, count: int, unit: str, detail: str) -> None:
         """Say that something is missing; ends up in `losses`."""
@@ -92,9 +104,7 @@ class Session:
                 action()
             except Exception as error:
                 self.lose("observer_failed", 1, "events", f"at exit: {type(error).__name__}: {error}")
-        for line in self.waiting:
-            self.log.write(line)
-        self.waiting = []
+        self._write_waiting()
         if self.log.lost:
             self.lose("marks_not_written", self.log.lost, "events", "no room for the marks log")
         self.log.close()

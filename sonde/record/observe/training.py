@@ -34,7 +34,7 @@ def _optimizers(torch: Any, seen: Observation) -> None:
             "no_optimizer_hooks", 1, "processes", f"torch {torch.__version__} has no optimizer step hooks"
         )
         return
-    is_compiling = torch.compiler.is_compiling if hasattr(torch, "compiler") else lambda: False
+    is_compiling = torch.compiler.is_compiling
     open_steps: dict[tuple[int, int], int] = {}  # (tid, optimizer) → start
     depth: dict[int, int] = {}  # tid → optimizer steps under way
 
@@ -57,7 +57,7 @@ def _optimizers(torch: Any, seen: Observation) -> None:
         depth[thread.tid] = depth.get(thread.tid, 1) - 1
         if start < 0 or depth[thread.tid] > 0:
             return
-        seen.session.mark("phase", "optimizer", start, end)
+        seen.session.phase(b"optimizer", start, end, thread.tid)
         thread.steps.optimizer_finished(id(optimizer), end)
 
     register_optimizer_step_pre_hook(before)
@@ -68,13 +68,14 @@ def _optimizers(torch: Any, seen: Observation) -> None:
             if is_compiling():
                 return original(self, *args, **kwargs)
             thread = seen.thread()
-            seen.windows.safe_point(thread)
+            if seen.windows.pending:
+                seen.windows.safe_point(thread)
             start = now_ns()
             thread.steps.saw(start)
             try:
                 return original(self, *args, **kwargs)
             finally:
-                seen.session.mark("phase", "zero_grad", start, now_ns())
+                seen.session.phase(b"zero_grad", start, now_ns(), thread.tid)
 
         return zero_grad
 
@@ -83,13 +84,17 @@ def _optimizers(torch: Any, seen: Observation) -> None:
 
 def _backward(torch: Any, seen: Observation) -> None:
     busy: set[int] = set()
+    is_compiling = torch.compiler.is_compiling
 
     def make(original: Any) -> Any:
         def run_backward(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling():
+                return original(*args, **kwargs)
             thread = seen.thread()
             if thread.tid in busy:
                 return original(*args, **kwargs)
-            seen.windows.safe_point(thread)
+            if seen.windows.pending:
+                seen.windows.safe_point(thread)
             start = now_ns()
             thread.steps.saw(start)
             busy.add(thread.tid)
@@ -98,7 +103,7 @@ def _backward(torch: Any, seen: Observation) -> None:
             finally:
                 busy.discard(thread.tid)
                 thread.steps.backward()
-                seen.session.mark("phase", "backward", start, now_ns())
+                seen.session.phase(b"backward", start, now_ns(), thread.tid)
 
         return run_backward
 

@@ -58,14 +58,14 @@ class Windows:
         self._trained = False
         self._anchor = 0  # root module whose calls count as steps when nothing trains
         self._aside = False
-        self._pending = False  # a safe point has something to do
+        self.pending = False  # a safe point has something to do
 
     # What observers report ------------------------------------------------------
 
     def ready(self) -> None:
         """All observers are in place."""
         if self._mode == "all" or (self._mode == "steps" and self._first == 0):
-            self._wish, self._pending = -1, True
+            self._wish, self.pending = -1, True
 
     def root_named(self, modules: int) -> None:
         """A root module with so many modules was called for the first time."""
@@ -80,7 +80,7 @@ class Windows:
 
     def module_called(self, thread: ThreadState, pointer: int, start_ns: int, end_ns: int) -> None:
         """An outermost module call ended: a step, as long as nothing trains."""
-        if self._trained or thread.steps.trained or thread.steps.backwards:
+        if self._trained or self._mode == "none" or thread.steps.trained or thread.steps.backwards:
             return
         if not self._anchor:
             self._anchor = pointer
@@ -93,7 +93,7 @@ class Windows:
 
     def safe_point(self, thread: ThreadState) -> None:
         """Between operators: open or close what was decided."""
-        if self._pending and (not self._thread or thread.tid == self._thread):
+        if self.pending and (not self._thread or thread.tid == self._thread):
             self._thread = self._thread or thread.tid
             self._act()
 
@@ -104,7 +104,7 @@ class Windows:
             self._session.lose("own_profiler", 1, "windows", why)
         if self._open is not None:
             self._stop("own_profiler")
-        self._wish, self._pending = 0, False
+        self._wish, self.pending = 0, False
 
     def open_now(self) -> bool:
         """Open a window at once, for `sonde.profile()`; False when that cannot be."""
@@ -119,7 +119,7 @@ class Windows:
 
     def finish(self) -> None:
         """The process ends: keep what an open window has."""
-        self._pending = False
+        self.pending = False
         if self._open is not None:
             self._stop("program ended")
 
@@ -131,7 +131,7 @@ class Windows:
             self._lines.stop()
         self._open = self._lines = None
         self._thread, self._steps, self._ended_ns = 0, 0, -1
-        self._pending, self._wish, self._trained, self._anchor = False, 0, False, 0
+        self.pending, self._wish, self._trained, self._anchor = False, 0, False, 0
         self._budget = Budget(self._session.options.get("budget", 0.02))
 
     # Decisions --------------------------------------------------------------
@@ -145,17 +145,17 @@ class Windows:
         if self._open is not None:
             self._open_steps += 1
             self._closing = self._is_long_enough(end_ns)
-            self._pending = self._closing
+            self.pending = self._closing
         else:
             if self._ended_ns >= 0:
                 self._budget.step((end_ns - self._ended_ns) / 1e9)
             self._wish = self._decide()
-            self._pending = self._wish != 0
+            self.pending = self._wish != 0
         self._ended_ns = end_ns
 
     def _decide(self) -> int:
         if self._mode == "auto":
-            return self._budget.steps_to_record(time.process_time())
+            return self._budget.steps_to_record(time.process_time)
         if self._mode == "steps" and self._steps == self._first:
             return self._last - self._first
         return -1 if self._mode == "all" else 0
@@ -171,7 +171,7 @@ class Windows:
     # Actions ----------------------------------------------------------------
 
     def _act(self) -> None:
-        self._pending = False
+        self.pending = False
         if self._open is not None and self._closing:
             self._stop("complete")
             self._closing = False

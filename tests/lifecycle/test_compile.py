@@ -1,0 +1,50 @@
+"""torch.compile under observation: the same graphs, no further breaks, no recompiles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.lifecycle.observed import needs_torch, run
+
+pytestmark = needs_torch
+
+PROGRAM = """
+import torch, json
+from torch._dynamo.utils import counters
+torch.manual_seed(0)
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = torch.nn.Linear(6, 8), torch.nn.Linear(8, 2)
+    def forward(self, x):
+        return self.b(torch.relu(self.a(x)))
+net = Net()
+whole = torch.compile(net, fullgraph=True, backend="aot_eager")
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(4, 6)
+@torch.compile(backend="aot_eager")
+def broken(x):
+    y = net(x)
+    print("break")
+    return y * 2
+for _ in range(12):
+    optimizer.zero_grad()
+    whole(x).sum().backward()
+    optimizer.step()
+for _ in range(3):
+    broken(x)
+breaks = sum(counters["graph_break"].values())
+print(json.dumps([counters["stats"]["unique_graphs"], breaks, len(counters["recompiles"])]))
+"""
+
+
+def test_compilation_is_the_same_with_and_without_observers(tmp_path: Path) -> None:
+    (tmp_path / "seen").mkdir()
+    done = run(tmp_path / "seen", PROGRAM, window="steps=4:8")
+    assert done.code == 0, done.stderr
+    # One graph of the whole model; `broken` makes two parts around its print.
+    assert done.stdout.splitlines() == ["break"] * 3 + ["[3, 1, 0]"]
+    assert done.marks("step") == 12
+    assert done.framework().windows == 1
+    names = done.framework().tables["ops"].text("name").tolist()
+    assert any((name or "").startswith("Torch-Compiled Region") for name in names), set(names)
