@@ -6,7 +6,6 @@ import { App } from "./app";
 import { decode, inflate } from "./data/payload";
 import { Model } from "./data/model";
 import { Store } from "./data/store";
-import "uplot/dist/uPlot.min.css";
 import "./style.css";
 
 async function boot(): Promise<void> {

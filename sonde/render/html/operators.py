@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.nesting import sum_children
+from sonde.analyze.op_table import counted
 from sonde.columns import Array, Table
 from sonde.render.html.grouping import depths, group, levels, prefix_tree, rows_of
 from sonde.render.html.limits import Limits
@@ -46,11 +48,13 @@ def add_operators(payload: Payload, recording: Recording, limits: Limits, origin
     ops = recording.table("ops")
     identities = ops.array("op")
     parent = rows_of(identities, ops.array("parent"))
-    parent = np.where(parent == np.arange(len(ops)), -1, parent)
     depth = depths(parent)
+    parent = np.where(depth > 0, parent, -1)  # a call inside itself, in a damaged recording, is a root
+    ops = ops.with_columns(op=np.arange(len(ops)), parent=parent)
     # Always positive, so that a damaged event can be drawn and cannot eat its parent's time.
     duration = np.maximum(ops.array("end_ns") - ops.array("start_ns"), 0)
     own = _self_ns(parent, duration, ops.array("is_async"))
+    counts, extra = _table_figures(ops, duration, own)
     call_of, call_first = group(
         ops.text("name").codes,
         ops.text("kind").codes,
@@ -71,7 +75,9 @@ def add_operators(payload: Payload, recording: Recording, limits: Limits, origin
         bytes=_mean(ops.array("bytes"), sign_of, len(sign_first)),
     )
     payload.add("opnodes", parent=node_parent, call=call_of[node_first] if len(ops) else node_first)
-    _add_totals(payload, ops, parent, depth, duration, own, call_of, sign_of, allocated, device)
+    _add_totals(
+        payload, ops, parent, depth, duration, own + extra, counts, call_of, sign_of, allocated, device
+    )
     kept, page_row = _choose(parent, depth, duration, ops, limits.op_rows)
     held = np.zeros(len(kept), np.int64)
     inside = page_row >= 0
@@ -84,6 +90,8 @@ def add_operators(payload: Payload, recording: Recording, limits: Limits, origin
         start=ops.array("start_ns")[kept] - origin_ns,
         duration=duration[kept],
         self=own[kept],
+        table_self_extra=extra[kept],
+        counts=counts[kept].astype(np.int64),
         node=node_of[kept],
         signature=sign_of[kept],
         allocated=held,
@@ -108,6 +116,19 @@ def _self_ns(parent: Array, duration: Array, is_async: Array) -> Array:
     np.add.at(inner, parent[child], duration[child])
     result: Array = np.maximum(duration - inner, 0)
     return result
+
+
+def _table_figures(ops: Table, duration: Array, own: Array) -> tuple[Array, Array]:
+    """Which rows the operator table counts, and what their self time there is beyond `own`.
+
+    The table follows torch.profiler (`sonde.analyze.op_table`): wrappers that only call their
+    namesake and bookkeeping are no calls, and the time of Python functions or modules inside an
+    operator is the operator's. Modules and Python functions keep the time they have in the tree.
+    """
+    rows, above = counted(ops)
+    table_self = duration - sum_children(above, np.where(rows, duration, 0))
+    apart = ops.text("kind").matches(("module", "python"))
+    return rows | apart, np.where(rows, table_self - own, 0)
 
 
 def _allocated(recording: Recording, identities: Array, count: int) -> Array:
@@ -152,24 +173,26 @@ def _add_totals(
     depth: Array,
     duration: Array,
     own: Array,
+    counts: Array,
     call_of: Array,
     sign_of: Array,
     allocated: Array,
     device: Array,
 ) -> None:
-    """Exact sums by operator and shape; total time counts the outermost of nested equal names."""
+    """Exact sums by operator and shape, as `sonde.analyze.op_table` counts them."""
     device_total = device.copy()
     for rows in reversed(list(levels(depth))):
         inner = rows[parent[rows] >= 0]
         np.add.at(device_total, parent[inner], device_total[inner])
-    name = ops.text("name").codes
-    nested = np.zeros(len(ops), np.bool_)
-    above = parent.copy()
-    rows = np.flatnonzero(above >= 0)
-    while len(rows):
-        nested[rows] |= name[above[rows]] == name[rows]
-        above[rows] = parent[above[rows]]
-        rows = rows[(above[rows] >= 0) & ~nested[rows]]
+    # What a row that does not count did itself belongs to the call around it.
+    figures = []
+    for values in (allocated, device):
+        moved = values.copy()
+        for rows in reversed(list(levels(depth))):
+            inner = rows[(parent[rows] >= 0) & ~counts[rows]]
+            np.add.at(moved, parent[inner], moved[inner])
+        figures.append(moved[counts])
+    call_of, sign_of, duration, own = call_of[counts], sign_of[counts], duration[counts], own[counts]
     key, first = group(call_of, sign_of)
     count = len(first)
     payload.add(
@@ -178,11 +201,10 @@ def _add_totals(
         signature=sign_of[first],
         calls=np.bincount(key, minlength=count),
         self=_sum(own, key, count),
-        total=_sum(np.where(nested, 0, duration), key, count),
-        allocated=_sum(allocated, key, count),
-        net=_sum(np.maximum(ops.array("cpu_mem_bytes"), 0), key, count),
-        device_self=_sum(device, key, count),
-        device_total=_sum(np.where(nested, 0, device_total), key, count),
+        total=_sum(duration, key, count),
+        allocated=_sum(figures[0], key, count),
+        device_self=_sum(figures[1], key, count),
+        device_total=_sum(device_total[counts], key, count),
     )
 
 

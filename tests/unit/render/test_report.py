@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sonde.analyze.op_table import op_table
 from sonde.errors import UsageError
 from sonde.render.html import Insight, ReportOptions, write_diff_report, write_report
 from sonde.render.html.limits import LEVELS
+from sonde.render.html.operators import KINDS
 from sonde.render.html.report import build_payload
 from sonde.store import build
 from sonde.store.meta import Meta
@@ -36,13 +38,15 @@ def test_every_level_keeps_the_sums(level: int) -> None:
     page = decode(payload.encode())["columns"]
     assert page["samples"]["weight"].sum() == RECORDING.table("samples").array("weight_ns").sum()
     assert page["samples"]["count"].sum() == len(RECORDING.table("samples"))
+    table = op_table(RECORDING.table("ops"))
+    operator = page["calls"]["kind"][page["optotals"]["call"]] != KINDS.index("module")
+    assert page["optotals"]["self"][operator].sum() == table.array("self_ns").sum()
+    assert page["optotals"]["calls"][operator].sum() == table.array("calls").sum()
+    assert page["optotals"]["total"][operator].sum() == table.array("total_ns").sum()
     ops = RECORDING.table("ops")
-    parent = ops.array("parent")
-    inner = np.zeros(len(ops), np.int64)
-    duration = ops.array("end_ns") - ops.array("start_ns")
-    np.add.at(inner, parent[parent >= 0], duration[parent >= 0])
-    assert page["optotals"]["self"].sum() == (duration - inner).sum()
-    assert page["ops"]["self"].sum() + kept["ops"]["pruned_self_ns"] == page["optotals"]["self"].sum()
+    outer = ops.array("parent") < 0
+    wall = int((ops.array("end_ns") - ops.array("start_ns"))[outer].sum())
+    assert page["ops"]["self"].sum() + kept["ops"]["pruned_self_ns"] == wall
     # Every row points at something that is there, and parents come before children.
     stacks = page["stacks"]
     assert (stacks["parent"] < np.arange(len(stacks["parent"]))).all()

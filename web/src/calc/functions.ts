@@ -39,7 +39,11 @@ export function nodeSums(rows: Rows): NodeSums {
 // 1 for nodes with no ancestor of the same function. One walk over the tree
 // with a counter per function, so that deep recursion costs no more than flat.
 export function outermost(rows: Rows): Uint8Array {
-  const { parent, key, labels } = rows.source;
+  return outermostBy(rows.source.parent, rows.source.key, rows.source.labels.length);
+}
+
+// The same for any key per node; a negative key belongs to nothing.
+export function outermostBy(parent: ArrayLike<number>, key: ArrayLike<number>, keys: number): Uint8Array {
   const n = parent.length;
   const firstChild = new Int32Array(n).fill(-1);
   const nextSibling = new Int32Array(n).fill(-1);
@@ -51,20 +55,21 @@ export function outermost(rows: Rows): Uint8Array {
       firstChild[parent[i]] = i;
     }
   }
-  const open = new Int32Array(labels.length);
+  const open = new Int32Array(keys + 1); // the last entry takes negative keys
+  const slot = (node: number) => (key[node] < 0 ? keys : key[node]);
   const out = new Uint8Array(n);
   for (const root of roots) {
     let at = root;
     let entering = true;
     while (at >= 0) {
       if (entering) {
-        if (open[key[at]]++ === 0) out[at] = 1;
+        if (open[slot(at)]++ === 0 && key[at] >= 0) out[at] = 1;
         if (firstChild[at] >= 0) {
           at = firstChild[at];
           continue;
         }
       }
-      open[key[at]]--;
+      open[slot(at)]--;
       if (at === root) break;
       if (nextSibling[at] >= 0) {
         at = nextSibling[at];

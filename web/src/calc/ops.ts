@@ -1,6 +1,6 @@
 // Tables of operator calls: exact sums over the recording, or sums over the
-// rows of a selected range. Self is the call less its children; total counts
-// the outermost of nested calls of the same name.
+// rows of a selected range. Self is the call less the calls it made; which rows
+// count as calls is decided by the writer as torch.profiler decides it.
 
 import type { Model } from "../data/model";
 
@@ -59,38 +59,21 @@ export function opTable(model: Model, by: GroupBy, range: [number, number] | nul
   } else {
     const rows = model.rows("ops");
     if (!rows) return [];
-    const nested = nestedNodes(model);
     const call = model.column("opnodes", "call");
     const column = (name: string) => model.column("ops", name);
     const start = column("start");
     for (let i = 0; i < rows; i++) {
       if (range && (start[i] < range[0] || start[i] > range[1])) continue;
       if (thread >= 0 && column("thread")[i] !== thread) continue;
+      if (!column("counts")[i]) continue;
       const node = column("node")[i];
       add(call[node], column("signature")[i], column("thread")[i], {
-        calls: 1, self: column("self")[i], total: nested[node] ? 0 : column("duration")[i],
+        calls: 1, self: column("self")[i] + column("table_self_extra")[i], total: column("duration")[i],
         allocated: column("allocated")[i], deviceSelf: column("device")[i], deviceTotal: 0,
       });
     }
   }
   return [...groups.values()];
-}
-
-// 1 for nodes inside a call of the same name.
-export function nestedNodes(model: Model): Uint8Array {
-  const parent = model.column("opnodes", "parent");
-  const call = model.column("opnodes", "call");
-  const name = model.column("calls", "name");
-  const out = new Uint8Array(parent.length);
-  for (let i = 0; i < out.length; i++) {
-    for (let at = parent[i]; at >= 0; at = parent[at]) {
-      if (name[call[at]] === name[call[i]]) {
-        out[i] = 1;
-        break;
-      }
-    }
-  }
-  return out;
 }
 
 export interface ModuleRow {

@@ -67,7 +67,8 @@ export function opSource(model: Model, kernels: boolean): Source & { kernelNode:
     const file = model.text(model.column("calls", "file")[i]);
     const kind = model.column("calls", "kind")[i];
     const name = model.text(model.column("calls", "name")[i]) || "(unnamed)";
-    keyOfCall[i] = label(name, LAYER_OF_KIND[kind], file, model.column("calls", "line")[i], module);
+    // "ProfilerStep#7" and its like are one region with many turns.
+    keyOfCall[i] = label(kind === 1 ? name.replace(/#\d+$/, "") : name, LAYER_OF_KIND[kind], file, model.column("calls", "line")[i], module);
   }
   const nodes = model.rows("opnodes");
   const parent: number[] = Array.from(model.column("opnodes", "parent"));

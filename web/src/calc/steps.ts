@@ -14,7 +14,7 @@ export function findSteps(model: Model): { steps: Step[]; warmup: number } {
   if (rows) {
     const kind = model.column("marks", "kind");
     const process = model.column("marks", "process");
-    let first: number | null = null;
+    let first: number | null = model.facts.steps?.process ?? null;
     for (let i = 0; i < rows; i++) {
       if (model.text(kind[i]) !== "step") continue;
       // One process speaks for the job: the ranks' steps are the same steps.

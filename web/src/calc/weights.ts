@@ -11,6 +11,7 @@ export interface Rows {
   node: ArrayLike<number>; // node of each row
   group: ArrayLike<number>; // thread of each row (owner when asked for)
   weight: ArrayLike<number>;
+  time: ArrayLike<number>; // moment of each row
   samples: ArrayLike<number> | null; // number of samples behind each row
   unit: "time" | "bytes";
   whole: string; // what 100 % is, in words
@@ -74,6 +75,7 @@ function sampleRows(model: Model, measure: "cpu" | "off" | "both", filter: Filte
     node: take(stack, picked),
     group: picked.map((i) => (filter.owners && owner[i] >= 0 ? owner[i] : thread[i])),
     weight: take(weight, picked),
+    time: take(time, picked),
     samples: take(count, picked),
     unit: "time",
     whole: `${kind} of ${scope(model, filter)}`,
@@ -101,6 +103,7 @@ function opRows(model: Model, measure: "ops" | "memory", filter: Filter): Rows {
     node: take(node, picked),
     group: take(thread, picked),
     weight: take(weight, picked),
+    time: take(start, picked),
     samples: null,
     unit: measure === "ops" ? "time" : "bytes",
     whole: `${measure === "ops" ? "time inside recorded calls" : "bytes allocated"} of ${scope(model, filter)}`,
@@ -128,6 +131,7 @@ function gpuRows(model: Model, filter: Filter): Rows {
     node: take(source.kernelNode, picked),
     group: picked.map((i) => (op[i] >= 0 ? thread[op[i]] : -1)),
     weight: take(weight, picked),
+    time: take(start, picked),
     samples: null,
     unit: "time",
     whole: `device time of ${scope(model, filter)}`,

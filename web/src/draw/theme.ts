@@ -27,11 +27,11 @@ export interface Theme {
 
 const LIGHT = {
   blue: "#9dc0f2", violet: "#c3b3f0", teal: "#84cfc0", sand: "#e0d3aa", orange: "#f2b27a", green: "#a9d48a",
-  mauve: "#e0b4c6", grey: "#d5d8de", red: "#eb9a94", pale: "#e4e6ea",
+  mauve: "#e0b4c6", grey: "#d5d8de", red: "#eb9a94", mint: "#b9dfcf",
 };
 const DARK = {
   blue: "#2d5a96", violet: "#5a4b97", teal: "#1d6f63", sand: "#675a32", orange: "#8f4f16", green: "#416f27",
-  mauve: "#77425b", grey: "#484e59", red: "#943a36", pale: "#343942",
+  mauve: "#77425b", grey: "#484e59", red: "#943a36", mint: "#2f5f50",
 };
 
 function theme(c: typeof LIGHT, rest: Omit<Theme, "layer" | "category" | "gpu" | "kind">): Theme {
@@ -43,13 +43,13 @@ function theme(c: typeof LIGHT, rest: Omit<Theme, "layer" | "category" | "gpu" |
     python: c.blue, framework: c.violet, operator: c.teal, kernel: c.orange, other: c.sand, spin: c.red, wait: c.grey,
   };
   const kind: Record<(typeof KINDS)[number], string> = {
-    op: c.teal, annotation: c.grey, python: c.blue, module: c.violet, backward: c.green, compiled: c.orange,
+    op: c.teal, annotation: c.grey, python: c.blue, module: c.violet, backward: c.mint, compiled: c.orange,
   };
   return {
     ...rest,
     layer: LAYERS.map((name) => layer[name]),
     category: CATEGORIES.map((name) => category[name]),
-    gpu: [c.orange, c.violet, c.sand, c.grey, c.grey],
+    gpu: [c.green, c.violet, c.sand, c.grey, c.grey],
     kind: KINDS.map((name) => kind[name]),
   };
 }

@@ -22,6 +22,7 @@ export function Canvas(props: {
   class?: string;
   height?: string;
   chartRef?: (chart: Chart | null) => void;
+  fitted?: boolean; // no taller than the picture
   bottom?: boolean; // start scrolled to the end
 }) {
   const host = useRef<HTMLDivElement>(null);
@@ -75,5 +76,5 @@ export function Canvas(props: {
     if (fresh) made.host.scrollTop = props.bottom ? made.host.scrollHeight : 0;
     made.drawNow();
   });
-  return <div ref={host} class={`chart ${props.class ?? ""}`} style={{ height: props.height }} tabIndex={0} role="img" aria-label={props.label} />;
+  return <div ref={host} class={`chart ${props.class ?? ""}`} style={{ height: props.fitted ? `min(${props.height}, ${Math.max(120, props.picture.height(host.current?.clientWidth ?? 1000) + 2)}px)` : props.height }} tabIndex={0} role="img" aria-label={props.label} />;
 }

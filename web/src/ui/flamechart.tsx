@@ -82,6 +82,7 @@ export function FlameChart(props: {
       label={`${props.label}. ${tree.levels.length} levels, ${amount(tree, tree.sum)} in all. Arrow keys walk, Enter zooms, Escape zooms out.`}
       height={props.height}
       bottom={picture.flip}
+      fitted
       chartRef={props.chartRef}
       handlers={{
         move(chart, x, y, event) {

@@ -98,7 +98,7 @@ export function DataTable<Row>(props: {
       >
         <div class="table-head" role="row" style={grid}>
           {columns.map((c) => (
-            <div role="columnheader" aria-sort={c.id === column.id ? (down ? "descending" : "ascending") : "none"}>
+            <div role="columnheader" class={isNumber(c, sorted) && c !== columns[0] ? "num" : ""} aria-sort={c.id === column.id ? (down ? "descending" : "ascending") : "none"}>
               <button
                 type="button"
                 title={c.meaning}
@@ -135,6 +135,10 @@ export function DataTable<Row>(props: {
       </div>
     </div>
   );
+}
+
+function isNumber<Row>(column: TableColumn<Row>, rows: Row[]): boolean {
+  return rows.length > 0 && typeof column.value(rows[0]) === "number";
 }
 
 function useNarrow(): boolean {

@@ -47,7 +47,7 @@ export function OperatorsView(props: ViewProps) {
   }
   columns.push(
     { id: "calls", title: "Calls", meaning: "Number of calls in the recorded windows", width: "70px", value: (row) => row.calls, show: (row) => format.count(row.calls) },
-    { id: "self", title: "Self CPU", meaning: "Wall time inside the call, less the calls it made", width: "130px", value: (row) => row.self, show: (row) => `${format.time(row.self)}  ${format.percent(row.self / sum)}`, bar: (row) => row.self / sum },
+    { id: "self", title: "Self CPU", meaning: "Wall time inside the call, less the calls it made", width: "146px", value: (row) => row.self, show: (row) => `${format.time(row.self)}  ${format.percent(row.self / sum)}`, bar: (row) => row.self / sum },
     { id: "total", title: "Total CPU", meaning: "Wall time inside the call with everything it called", width: "100px", wide: true, value: (row) => row.total, show: (row) => format.time(row.total) },
     { id: "mean", title: "Per call", meaning: "Self time divided by calls", width: "90px", wide: true, value: (row) => row.self / row.calls, show: (row) => format.time(row.self / row.calls) },
   );
@@ -58,7 +58,7 @@ export function OperatorsView(props: ViewProps) {
     );
   }
   if (memory) columns.push({ id: "memory", title: "Allocated", meaning: "Bytes the call itself allocated; frees not subtracted", width: "100px", wide: true, value: (row) => row.allocated, show: (row) => (row.allocated ? format.bytes(row.allocated) : "–") });
-  if (flops) columns.push({ id: "flops", title: "FLOP/s", meaning: "Floating point operations of the calls divided by their total time; – when the profiler knows no formula", width: "100px", wide: true, value: (row) => rate(row), show: (row) => (rate(row) > 0 ? format.scaled(rate(row), "FLOP/s") : "–") });
+  if (flops) columns.push({ id: "flops", title: "FLOP/s", meaning: "Floating point operations of the calls divided by their total time; – when the profiler knows no formula", width: "100px", wide: true, value: (row) => rate(row), show: (row) => (rate(row) > 0 ? format.scaled(rate(row), "") : "–") });
   return (
     <section class="view" data-view="operators">
       <div class="bar">
@@ -151,7 +151,7 @@ function ModuleTable({ model, store, match }: ViewProps) {
               </span>
             ),
           },
-          { id: "total", title: "Total", meaning: "Time inside the module and its submodules", width: "130px", value: (row) => row.total, show: (row) => `${format.time(row.total)}  ${format.percent(row.total / sum)}`, bar: (row) => row.total / sum },
+          { id: "total", title: "Total", meaning: "Time inside the module and its submodules", width: "146px", value: (row) => row.total, show: (row) => `${format.time(row.total)}  ${format.percent(row.total / sum)}`, bar: (row) => row.total / sum },
           { id: "self", title: "Self", meaning: "Time inside the module but not in a submodule", width: "110px", value: (row) => row.self, show: (row) => format.time(row.self) },
           { id: "step", title: range ? "In range" : "Per step", meaning: "Total divided by the number of steps", width: "100px", wide: true, value: (row) => row.total / steps, show: (row) => format.time(row.total / steps) },
           { id: "calls", title: "Calls", meaning: "Calls in recorded windows", width: "80px", wide: true, value: (row) => row.calls, show: (row) => (row.calls ? format.count(row.calls) : "–") },

@@ -99,6 +99,7 @@ export function TimelineView({ model, store, theme, match }: ViewProps) {
         label={`Timeline of ${lanes.length} lanes over ${format.time(model.duration)}`}
         height="calc(100vh - 190px)"
         class="timeline"
+        fitted
         chartRef={(c) => (chart.current = c)}
         handlers={{
           move(c, x, y, event) {
@@ -126,8 +127,7 @@ export function TimelineView({ model, store, theme, match }: ViewProps) {
               if (picture.expanded.has(hit.lane)) picture.expanded.delete(hit.lane);
               else picture.expanded.add(hit.lane);
               picture.place();
-              c.measure();
-              c.redraw();
+              store.notify();
             } else if (hit.kind === "step") {
               const step = model.steps[hit.row];
               store.setRange([step.start, step.end]);

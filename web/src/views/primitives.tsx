@@ -1,0 +1,153 @@
+// Primitives: what oneDNN and MKL really ran, with the roofline of the machine.
+
+import { useMemo, useRef } from "preact/hooks";
+import { RooflinePicture, type Dot, type Roofs } from "../draw/roofline";
+import type { Chart } from "../draw/chart";
+import { Canvas } from "../ui/canvas";
+import { Empty, ExportMenu, Legend, linkItem } from "../ui/parts";
+import { DataTable } from "../ui/table";
+import { download } from "../ui/save";
+import { hideTooltip, showTooltip } from "../ui/tooltip";
+import type { ViewProps } from "../ui/context";
+import type { Model } from "../data/model";
+import * as format from "../calc/format";
+
+interface PrimitiveRow {
+  library: string;
+  event: string;
+  kind: string;
+  implementation: string;
+  isa: string;
+  quality: string;
+  shape: string;
+  dtypes: string;
+  layouts: string;
+  postOps: string;
+  calls: number;
+  ms: number;
+  flops: number;
+  bytes: number;
+}
+
+const QUALITY = ["good", "fallback", "reference"];
+
+export function PrimitivesView({ model, store, theme, match }: ViewProps) {
+  const rows = useMemo(() => primitiveRows(model), [model]);
+  const chart = useRef<Chart | null>(null);
+  const run = rows.filter((row) => row.event.startsWith("exec") || !row.event);
+  const sum = run.reduce((total, row) => total + row.ms, 0) || 1;
+  const picture = useMemo(() => {
+    const dots: Dot[] = run
+      .filter((row) => row.flops > 0 && row.bytes > 0 && row.ms > 0)
+      .map((row) => ({
+        name: `${row.kind} ${row.shape}`, detail: row.implementation, intensity: row.flops / row.bytes, rate: row.flops / (row.ms / 1e3),
+        share: row.ms / sum, quality: QUALITY.includes(row.quality) ? QUALITY.indexOf(row.quality) : 3,
+      }));
+    return dots.length ? new RooflinePicture(dots, roofsOf(model, dots), 330) : null;
+  }, [rows]);
+  if (!rows.length) {
+    return (
+      <Empty title="No oneDNN or MKL calls were recorded" command="ONEDNN_VERBOSE=2 python your_script.py > onednn.log; sonde report onednn.log">
+        Primitives come from the libraries' own verbose logs; Sonde turns them on in its windows, or reads a log that you made:
+      </Empty>
+    );
+  }
+  const shown = rows.filter((row) => !match.active || match.test(row.kind) || match.test(row.implementation) || match.test(row.shape));
+  const worst = run.filter((row) => row.quality === "reference" || row.quality === "fallback").reduce((total, row) => total + row.ms, 0);
+  return (
+    <section class="view" data-view="primitives">
+      {picture && (
+        <article class="card">
+          <header>
+            <h2>Roofline</h2>
+            <span class="note">
+              each dot is one problem, its size the share of {format.time(sum * 1e6)} of primitive time
+              {worst > 0 ? `; ${format.percent(worst / sum)} of it runs in fallback or reference code` : ""}
+            </span>
+            <ExportMenu
+              items={[
+                ["SVG", () => download("roofline.svg", chart.current!.svg(), "image/svg+xml")],
+                ["PNG", async () => download("roofline.png", (await chart.current!.png())!)],
+                linkItem(store),
+              ]}
+            />
+          </header>
+          <Canvas
+            picture={picture}
+            theme={theme}
+            label="Roofline plot"
+            height="330px"
+            class="flat"
+            chartRef={(c) => (chart.current = c)}
+            handlers={{
+              move(c, x, y, event) {
+                const i = picture.hit(x, y, c.width, c.height);
+                if (i !== picture.hover) {
+                  picture.hover = i;
+                  c.redraw();
+                }
+                if (i < 0) return hideTooltip();
+                const dot = picture.dots[i];
+                const roofs = picture.roofs;
+                const lid = roofs ? Math.min(roofs.peak, dot.intensity * roofs.bandwidth) : NaN;
+                showTooltip(event.clientX, event.clientY, dot.name, [
+                  ["implementation", dot.detail],
+                  ["achieved", format.scaled(dot.rate, "FLOP/s")],
+                  ["intensity", `${format.digits(dot.intensity)} FLOP/B`],
+                  ["of the roof above it", format.percent(dot.rate / lid)],
+                  ["share of primitive time", format.percent(dot.share)],
+                ]);
+              },
+              leave(c) {
+                picture.hover = -1;
+                hideTooltip();
+                c.redraw();
+              },
+            }}
+          />
+          <Legend items={[["good code", theme.layer[2]], ["fallback", theme.layer[4]], ["reference", theme.category[5]], ["unknown", theme.layer[7]]]} />
+          {!picture.roofs?.measured && <p class="note">The dashed roof is the best seen in this recording. Measure this machine's own with: sonde check</p>}
+        </article>
+      )}
+      <DataTable<PrimitiveRow>
+        id="primitives"
+        store={store}
+        rows={shown}
+        sort="ms"
+        file="primitives"
+        note={`percentages are of ${format.time(sum * 1e6)}, all execution time the libraries printed`}
+        columns={[
+          { id: "kind", title: "Kind", meaning: "Kind of primitive", width: "110px", value: (row) => (row.event.startsWith("exec") || !row.event ? row.kind : `${row.kind} (${row.event})`) },
+          { id: "implementation", title: "Implementation", meaning: "What the library chose; ref means unoptimised", width: "minmax(130px, 0.8fr)", value: (row) => row.implementation },
+          { id: "quality", title: "Quality", meaning: "Good, fallback, reference, vendor or unknown", width: "90px", wide: true, value: (row) => row.quality },
+          { id: "shape", title: "Problem", meaning: "Shape as printed", width: "minmax(120px, 1fr)", value: (row) => row.shape },
+          { id: "dtypes", title: "Types", meaning: "Data types: source, weights, bias, destination", width: "110px", wide: true, value: (row) => row.dtypes },
+          { id: "calls", title: "Calls", meaning: "Number of calls", width: "70px", wide: true, value: (row) => row.calls, show: (row) => format.count(row.calls) },
+          { id: "ms", title: "Time", meaning: "Time as the library printed it", width: "130px", value: (row) => row.ms, show: (row) => `${format.time(row.ms * 1e6)}  ${format.percent(row.ms / sum)}`, bar: (row) => row.ms / sum },
+          { id: "rate", title: "FLOP/s", meaning: "Floating point operations by time; – when unknown", width: "90px", wide: true, value: (row) => row.flops / (row.ms / 1e3), show: (row) => (row.flops > 0 ? format.scaled(row.flops / (row.ms / 1e3), "") : "–") },
+          { id: "bandwidth", title: "GB/s", meaning: "Bytes that must move by time", width: "80px", wide: true, value: (row) => row.bytes / (row.ms / 1e3), show: (row) => (row.bytes > 0 ? format.digits(row.bytes / (row.ms / 1e3) / 1e9) : "–") },
+        ]}
+      />
+    </section>
+  );
+}
+
+function primitiveRows(model: Model): PrimitiveRow[] {
+  const text = (name: string, i: number) => model.text(model.column("primitives", name)[i]);
+  return Array.from({ length: model.rows("primitives") }, (_, i) => ({
+    library: text("library", i), event: text("event", i), kind: text("kind", i), implementation: text("implementation", i), isa: text("isa", i),
+    quality: text("quality", i), shape: text("shape", i), dtypes: text("dtypes", i).replace(/["[\]]/g, ""), layouts: text("layouts", i), postOps: text("post_ops", i),
+    calls: model.column("primitives", "calls")[i], ms: model.column("primitives", "time_ms")[i],
+    flops: model.column("primitives", "flops")[i], bytes: model.column("primitives", "bytes")[i],
+  }));
+}
+
+// Peak and bandwidth from the machine's own measurement, if it has one.
+function roofsOf(model: Model, dots: Dot[]): Roofs {
+  const machine = model.facts.meta?.machine ?? {};
+  const told = machine.roofs ?? machine.roofline ?? {};
+  const peak = Number(told.gflops ?? told.peak_gflops ?? NaN) * 1e9;
+  const bandwidth = Number(told.bandwidth_gbs ?? told.stream_gbs ?? NaN) * 1e9;
+  if (peak > 0 && bandwidth > 0) return { peak, bandwidth, measured: true };
+  return { peak: Math.max(...dots.map((d) => d.rate)), bandwidth: Math.max(...dots.map((d) => d.rate / d.intensity)), measured: false };
+}
