@@ -32,6 +32,7 @@ class ObserveOptions:
     window: str = "auto"  # auto, all, none or steps=A:B (steps A up to, not including, B)
     budget: float = DEFAULT_BUDGET  # share of the program's CPU time that windows may cost
     lines: bool = True  # trace Python lines and modules inside windows
+    primitives: bool = False  # have oneDNN and MKL print their calls inside windows
     mxnet: bool = True  # start MXNet's own profiler in programs that use MXNet
 
 
@@ -66,6 +67,7 @@ def python_environment(
         "last": last,
         "budget": options.budget,
         "lines": options.lines,
+        "primitives": options.primitives,
     }
     variables = {"PYTHONPATH": path, OPTIONS_VARIABLE: json.dumps(settings)}
     if options.mxnet and "MXNET_PROFILER_AUTOSTART" not in environment:

@@ -15,6 +15,7 @@ from sonde.columns import Table
 from sonde.errors import SondeError
 from sonde.record import marks as mark_files
 from sonde.record.module_paths import ModulePaths
+from sonde.record.primitives import read_primitives
 from sonde.record.roster import Roster
 from sonde.record.window_tables import Numbering, read_window, read_window_lines
 from sonde.store import build
@@ -63,9 +64,11 @@ def framework_tables(raw: Path, processes: Table | None = None, threads: Table |
     marks, said = mark_files.tables(logs, roster)
     tables = {name: build.concat(name, found) for name, found in parts.items()}
     tables["marks"] = marks
-    tables["losses"] = build.concat("losses", [said, _losses(losses)])
+    primitives = read_primitives(raw, roster, tables["ops"])
+    tables["primitives"] = primitives.table
+    tables["losses"] = build.concat("losses", [said, _losses(losses), primitives.losses])
     tables["processes"], tables["threads"] = roster.processes(), roster.threads()
-    versions = {name: value for log in logs for name, value in log.versions.items()}
+    versions = {name: value for log in logs for name, value in log.versions.items()} | primitives.versions
     return Framework(tables, uncertainty, versions, windows)
 
 

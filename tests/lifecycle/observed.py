@@ -51,6 +51,7 @@ def run(
     flags: tuple[str, ...] = (),
     environment: dict[str, str] | None = None,
     budget: float = 0.02,
+    primitives: bool = False,
 ) -> Observed:
     """Write the program to a file and run it under the bootstrap."""
     script = folder / "program.py"
@@ -60,7 +61,8 @@ def run(
     base.pop("PYTHONPATH", None)
     if environment and "PYTHONPATH" in environment:
         base["PYTHONPATH"] = environment["PYTHONPATH"]
-    base |= python_environment(recording, ObserveOptions(window=window, budget=budget), base)
+    options = ObserveOptions(window=window, budget=budget, primitives=primitives)
+    base |= python_environment(recording, options, base)
     done = subprocess.run(
         [sys.executable, *flags, str(script)],
         env=base,

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from sonde.record.observe.budget import Budget
 from sonde.record.observe.kineto import KinetoWindow
 from sonde.record.observe.lines import LineTrace
+from sonde.record.observe.primitives import PrimitiveCapture
 from sonde.record.observe.session import Session, now_ns
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Windows:
         self._closing = False
         self._open: KinetoWindow | None = None
         self._lines: LineTrace | None = None
+        self._primitives = PrimitiveCapture(torch, session)
         self._open_steps = 0
         self._wanted_steps = 0
         self._control_s = 0.0
@@ -125,6 +127,7 @@ class Windows:
 
     def forked(self) -> None:
         """In a forked child: a profiler that ran before the fork must not be touched here."""
+        self._primitives.forked()
         if self._count or self._open is not None:
             self._aside = True
         if self._lines is not None:
@@ -197,6 +200,7 @@ class Windows:
             lines = LineTrace(self._torch)
             if lines.start(_program_frame()):
                 self._lines = lines
+        self._primitives.start(self._count)
         self._control_s = time.thread_time() - started_s
 
     def _stop(self, reason: str) -> None:
@@ -206,6 +210,7 @@ class Windows:
         if lines is not None:
             lines.stop()
         started_s = time.thread_time()
+        self._primitives.stop()
         base = os.path.join(self._session.raw, f"{os.getpid()}.window-{self._count}")
         try:
             window.stop()
