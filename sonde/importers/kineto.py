@@ -21,7 +21,7 @@ from sonde.importers.kineto_device import Device, device_of
 from sonde.importers.kineto_events import Events, clock_of, events_of
 from sonde.importers.kineto_marks import counters_of, marks_of, memory_of
 from sonde.importers.kineto_ops import Ops, ops_of
-from sonde.importers.kineto_threads import threads_of
+from sonde.importers.kineto_threads import threads_of, with_kinds
 from sonde.importers.trace_library import (
     COUNTERS,
     DEVICE,
@@ -95,7 +95,7 @@ def recording_of(trace: NativeTrace, path: Path | None) -> Recording:
     ops = replace(ops, table=ops.table.with_columns(cpu_mem_bytes=cpu_bytes, device_mem_bytes=device_bytes))
     tables = {
         "processes": threads.processes,
-        "threads": threads.threads,
+        "threads": with_kinds(threads, ops.table),
         "ops": ops.table,
         "launches": device.launches,
         "kernels": device.kernels,
@@ -188,6 +188,15 @@ def _losses(trace: NativeTrace, lost: dict[str, int], ops: Ops, device: Device) 
                 "events",
                 f"device work starts up to {device.earliest_ns / 1000:.3f} us before its host call: "
                 "the two clocks are skewed; times are kept as they are",
+            )
+        )
+    if device.wrong_external_ids:
+        rows.append(
+            (
+                "external_id_mismatch",
+                device.wrong_external_ids,
+                "events",
+                "the External id of a host call is not that of an op around it; linked by time instead",
             )
         )
     return build.table(

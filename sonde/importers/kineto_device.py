@@ -1,6 +1,9 @@
 """Runtime calls and device activities of a trace → `launches` and `kernels`, linked.
 
-op → launch: by External id, else by the innermost op around the call.
+op → launch: by External id where that op is running at the time of the call,
+else the innermost op around the call. Some versions of the profiler write the
+call's own correlation as External id; when most ids lead nowhere they are
+dropped as a whole.
 launch → kernel: by correlation; a graph launch has many kernels.
 Kernels that have no launch, or start before it (two clocks), are kept as they
 are and counted; nothing is clipped.
@@ -57,6 +60,7 @@ _KIND_OF_CATEGORY = {
 }
 _WORK = ("kernel", "memcpy", "memset")  # what a host call causes
 _CAUSES = ("launch", "graph", "copy", "set")  # host calls that cause it
+_WRONG_IDS = 0.05  # a larger share of wrong External ids means that they mean something else
 _NUMBER = re.compile(r"\d+")
 
 
@@ -69,6 +73,7 @@ class Device:
     without_launch: int
     before_launch: int
     earliest_ns: int  # how far the worst kernel starts before its launch
+    wrong_external_ids: int  # host calls whose External id is not that of an op around them
 
 
 def _extra(trace: NativeTrace, family: int, known: dict[str, tuple[str, tuple[str, ...]]]) -> Array:
@@ -95,17 +100,30 @@ def _in_document(numbers: Array, document: Array) -> Array:
     return numbers if not len(document) or not document.any() else numbers | (document.astype(np.int64) << 56)
 
 
-def launches_of(trace: NativeTrace, events: Events, threads: Threads, ops: Ops) -> Table:
-    """The `launches` table, ordered as in the file."""
+def _by_external_id(ops: Ops, documents: Array, external: Array) -> Array:
+    """The op or annotation that has each id, -1 when none."""
+    ids = _in_document(ops.table.array("external_id"), documents[ops.track])
+    rows = np.flatnonzero((ids > 0) & ~ops.table.text("kind").matches(("python", "module")))
+    return _by_number(ids[rows], rows, external)
+
+
+def launches_of(trace: NativeTrace, events: Events, threads: Threads, ops: Ops) -> tuple[Table, int]:
+    """The `launches` table, ordered as in the file, and how many External ids were wrong."""
     args = {k: events.restrict(v) for k, v in trace.arguments(LAUNCHES, _LAUNCH_ARGUMENTS).items()}
     thread = threads.thread_of_track[events.track]
     documents = trace.tracks("document")
     external = _in_document(args["external_id"], documents[events.track])
     table = ops.table
-    op_external = _in_document(table.array("external_id"), documents[ops.track])
-    is_frame = table.text("kind").matches(("python", "module"))
-    known = np.flatnonzero((op_external > 0) & ~is_frame)
-    op = _by_number(op_external[known], known, external)
+    op = _by_external_id(ops, documents, external)
+    named = np.flatnonzero(op >= 0)
+    running = (table.array("start_ns")[op[named]] <= events.start_ns[named]) & (
+        events.start_ns[named] <= table.array("end_ns")[op[named]]
+    )
+    wrong = int((~running).sum())
+    op[named[~running]] = -1
+    if wrong > _WRONG_IDS * len(named):
+        op[:] = -1
+        args["external_id"][:] = -1
     open_rows = np.flatnonzero(op < 0)
     for eligible in (table.text("kind").matches(("op", "backward", "compiled")), None):
         found = call_tree.enclose_in(table, eligible, thread[open_rows], events.start_ns[open_rows])
@@ -114,7 +132,7 @@ def launches_of(trace: NativeTrace, events: Events, threads: Threads, ops: Ops) 
     names = events.name
     kinds = Text.of([kind_of(v) for v in names.values])
     apis = Text.of(["driver" if v.endswith("_driver") else "runtime" for v in events.category.values])
-    return build.table(
+    table = build.table(
         "launches",
         launch=np.arange(len(events), dtype=np.int64),
         thread=thread,
@@ -128,6 +146,7 @@ def launches_of(trace: NativeTrace, events: Events, threads: Threads, ops: Ops) 
         op=op,
         extra=trace.text(events.restrict(_extra(trace, LAUNCHES, _LAUNCH_ARGUMENTS))),
     )
+    return table, wrong
 
 
 def _through(column: Text, of_value: Text) -> Text:
@@ -140,7 +159,7 @@ def device_of(
     trace: NativeTrace, events: Events, launch_events: Events, threads: Threads, ops: Ops
 ) -> Device:
     """Both tables, with kernels linked to launches and ops."""
-    launches = launches_of(trace, launch_events, threads, ops)
+    launches, wrong = launches_of(trace, launch_events, threads, ops)
     args = {k: events.restrict(v) for k, v in trace.arguments(DEVICE, _KERNEL_ARGUMENTS).items()}
     documents = trace.tracks("document")
     own_document = documents[events.track]
@@ -148,11 +167,13 @@ def device_of(
     correlation = args["correlation"]
     launch = _launch_of(launches, documents[launch_events.track], correlation, own_document)
     op = np.where(launch >= 0, np.append(launches.array("op"), -1)[launch], -1)
-    op_external = _in_document(ops.table.array("external_id"), documents[ops.track])
-    known = np.flatnonzero(op_external > 0)
-    by_external = _by_number(op_external[known], known, _in_document(args["external_id"], own_document))
-    is_work = kind.matches((*_WORK, "sync"))
-    op = np.where((op < 0) & is_work, by_external, op)
+    if not wrong or (launches.array("external_id") > 0).any():
+        external = np.where(args["external_id"] == correlation, -1, args["external_id"])
+        by_external = _by_external_id(ops, documents, _in_document(external, own_document))
+        # A cause starts before its effect; annotations on the device are nobody's work.
+        fits = kind.matches((*_WORK, "sync")) & (by_external >= 0) & (op < 0)
+        fits[fits] = ops.table.array("start_ns")[by_external[fits]] <= events.end_ns[fits]
+        op = np.where(fits, by_external, op)
     collective = _collectives(trace, events, ops, op)
     process = np.append(threads.threads.array("process"), -1)[np.append(launches.array("thread"), -1)[launch]]
     fallback = np.array(
@@ -195,6 +216,7 @@ def device_of(
         int((work & (launch < 0)).sum()),
         int((early > 0).sum()),
         int(early.max(initial=0)),
+        wrong,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sonde.columns import Array, Table
+from sonde.columns import Array, Table, Text
 from sonde.importers.kineto_events import Events
 from sonde.importers.trace_library import NativeTrace
 from sonde.store import build
@@ -38,7 +38,7 @@ def threads_of(
 ) -> Threads:
     """Tables of the processes and threads that `cpu_events` ran on; process 0 has most events."""
     pid, tid = trace.tracks("pid").copy(), trace.tracks("tid").copy()
-    document = trace.tracks("document").copy()
+    document = trace.tracks("document")
     count = len(pid)
     uses = np.zeros(count, np.int64)
     first = np.full(count, np.iinfo(np.int64).max)
@@ -48,6 +48,11 @@ def threads_of(
         np.minimum.at(first, events.track, events.start_ns)
         np.maximum.at(last, events.track, events.end_ns)
     used = np.flatnonzero(uses)
+    # Frames of Python threads that the profiler could not name come as process 0, thread 0.
+    for track in used[(pid[used] == 0) & (tid[used] == 0)].tolist():
+        peers = used[(pid[used] != 0) & (document[used] == document[track])]
+        if len(peers):
+            pid[track] = pid[peers[np.argmax(uses[peers])]]
     by_process: dict[tuple[int, int], list[int]] = {}
     for track in used.tolist():
         by_process.setdefault((int(document[track]), int(pid[track])), []).append(track)
@@ -82,7 +87,7 @@ def threads_of(
         thread=np.arange(len(tracks)),
         process=process_of_track[chosen],
         tid=np.where(tid[chosen] < -(2**62), -1, tid[chosen]),
-        kind=["main" if tid[t] == pid[t] else "native" for t in tracks],
+        kind=["main" if tid[t] == pid[t] else "native" for t in tracks],  # refined by with_kinds
         name=trace.text(trace.tracks("thread_name")[chosen]),
         start_ns=first[chosen],
         end_ns=last[chosen],
@@ -91,6 +96,29 @@ def threads_of(
     for process, (d, _) in enumerate(keys):
         of_document.setdefault(d, process)
     return Threads(processes, threads, thread_of_track, process_of_track, of_document)
+
+
+def with_kinds(threads: Threads, ops: Table) -> Table:
+    """The `threads` table with kinds that the calls on each thread tell: autograd, python, main."""
+    table = threads.threads
+    count = len(table)
+    thread, kind = ops.array("thread"), ops.text("kind")
+
+    def has(*kinds: str) -> Array:
+        return np.bincount(thread[kind.matches(kinds)], minlength=count) > 0
+
+    name = table.text("name")
+    named = np.array(["autograd" in v for v in name.values] + [False])[name.codes]
+    backward, python, annotated = has("backward"), has("python", "module"), has("annotation")
+    is_main = table.text("kind").equals("main")
+    process = table.array("process")
+    for number in np.unique(process).tolist():
+        members = np.flatnonzero(process == number)
+        if not is_main[members].any():  # old traces: thread ids are not those of the system
+            likely = members[annotated[members] & ~named[members]]
+            is_main[likely[:1]] = True  # threads are ordered by the number of their events
+    kinds = np.select([is_main, named | backward, python], ["main", "autograd", "python"], "native")
+    return table.with_columns(kind=Text.of(kinds.tolist()))
 
 
 def _whole(value: object) -> int:

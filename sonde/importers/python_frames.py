@@ -13,7 +13,7 @@ _FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 # Code that users do not call their own; the nearest frame outside it is "the user's line".
 _LIBRARY = re.compile(
     r"(^|/)(torch|torchvision|torch_xla|functorch|numpy|contextlib\.py|threading\.py|runpy\.py)(/|$)"
-    r"|site-packages/|dist-packages/|/lib/python3\.\d+/|^<|\(0\): "
+    r"|site-packages/|dist-packages/|/lib/python3\.\d+/|torchinductor_|^<|\(0\): "
 )
 
 
