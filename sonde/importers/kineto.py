@@ -190,6 +190,25 @@ def _losses(trace: NativeTrace, lost: dict[str, int], ops: Ops, device: Device) 
                 "the two clocks are skewed; times are kept as they are",
             )
         )
+    if device.launches_without_work:
+        rows.append(
+            (
+                "launches_without_kernels",
+                device.launches_without_work,
+                "events",
+                "launches or copies that no device activity answers: captured into a graph, "
+                "dropped by the profiler, or run after it stopped",
+            )
+        )
+    if device.overlaps:
+        rows.append(
+            (
+                "overlap_on_stream",
+                device.overlaps,
+                "events",
+                "device activities overlap the one before them on the same stream; both are kept",
+            )
+        )
     if device.wrong_external_ids:
         rows.append(
             (

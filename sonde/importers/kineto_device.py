@@ -1,9 +1,8 @@
 """Runtime calls and device activities of a trace → `launches` and `kernels`, linked.
 
 op → launch: by External id where that op is running at the time of the call,
-else the innermost op around the call. Some versions of the profiler write the
-call's own correlation as External id; when most ids lead nowhere they are
-dropped as a whole.
+else the innermost op around the call. Some versions of the profiler write a
+call's own correlation as its External id, which means that it has none.
 launch → kernel: by correlation; a graph launch has many kernels.
 Kernels that have no launch, or start before it (two clocks), are kept as they
 are and counted; nothing is clipped.
@@ -74,6 +73,8 @@ class Device:
     before_launch: int
     earliest_ns: int  # how far the worst kernel starts before its launch
     wrong_external_ids: int  # host calls whose External id is not that of an op around them
+    launches_without_work: int  # launches and copies that no device activity answers
+    overlaps: int  # activities that start before the one before them on their stream has ended
 
 
 def _extra(trace: NativeTrace, family: int, known: dict[str, tuple[str, tuple[str, ...]]]) -> Array:
@@ -112,6 +113,7 @@ def launches_of(trace: NativeTrace, events: Events, threads: Threads, ops: Ops) 
     args = {k: events.restrict(v) for k, v in trace.arguments(LAUNCHES, _LAUNCH_ARGUMENTS).items()}
     thread = threads.thread_of_track[events.track]
     documents = trace.tracks("document")
+    args["external_id"][args["external_id"] == args["correlation"]] = -1
     external = _in_document(args["external_id"], documents[events.track])
     table = ops.table
     op = _by_external_id(ops, documents, external)
@@ -217,7 +219,30 @@ def device_of(
         int((early > 0).sum()),
         int(early.max(initial=0)),
         wrong,
+        _unanswered(launches, launch),
+        _overlaps(columns, work),
     )
+
+
+def _unanswered(launches: Table, launch: Array) -> int:
+    asks = launches.text("kind").matches(("launch", "copy"))  # a set of no bytes has no activity
+    asks |= np.array(["GraphLaunch" in v for v in launches.text("name").values] + [False])[
+        launches.text("name").codes
+    ]
+    answered = np.zeros(len(launches), np.bool_)
+    answered[launch[launch >= 0]] = True
+    return int((asks & ~answered & (launches.array("correlation") > 0)).sum())
+
+
+def _overlaps(kernels: dict[str, Column], work: Array) -> int:
+    rows = np.flatnonzero(work)
+    names = ("process", "device", "stream", "start_ns", "end_ns")
+    process, device, stream, start, end = (np.asarray(kernels[c])[rows] for c in names)
+    order = np.lexsort((start, stream, device, process))
+    before, after = order[:-1], order[1:]
+    same = (process[after] == process[before]) & (device[after] == device[before])
+    same &= stream[after] == stream[before]
+    return int((same & (start[after] < end[before])).sum())
 
 
 def _launch_of(launches: Table, launch_document: Array, correlation: Array, own_document: Array) -> Array:
