@@ -38,7 +38,15 @@ def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
     agent = REPOSITORY / "native/agent"
     library = tmp_path_factory.mktemp("harness") / "libharness.so"
     sources = [HERE / "harness.cpp", agent / "common/guarded_memory.cpp"]
-    names = ("code_table", "eval_ranges", "frames", "interpreter", "layout_debug_offsets", "layout_tables")
+    names = (
+        "code_table",
+        "eval_cold",
+        "eval_ranges",
+        "frames",
+        "interpreter",
+        "layout_debug_offsets",
+        "layout_tables",
+    )
     sources += [agent / "python" / f"{name}.cpp" for name in names]
     flags = [
         "-std=c++20",

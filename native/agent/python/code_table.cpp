@@ -110,7 +110,8 @@ CodeRef reference(uint32_t value) {
 // Where a `self` that may be a module sits in local 0.
 bool takes_module(const HashSink& name, const HashSink& file, int32_t arguments) {
   if (arguments < 1) return false;
-  if (name.ends_with(".forward")) return true;
+  // 3.10 has no qualified names: a function called `forward` may be any; only modules get a name later.
+  if (name.ends_with(".forward") || (name.size == 7 && name.ends_with("forward"))) return true;
   return file.ends_with("torch/nn/modules/module.py") &&
          (name.ends_with("_call_impl") || name.ends_with("_slow_forward"));
 }

@@ -10,6 +10,8 @@
 
 #include <cstring>
 
+#include "python/eval_cold.h"
+
 namespace sonde::python {
 namespace {
 
@@ -80,7 +82,8 @@ unsigned find_eval_ranges(void* eval, CodeRange* out, unsigned capacity) {
   link_map* map = nullptr;
   if (!dladdr1(eval, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) || map == nullptr) return 1;
   const MappedFile file(map->l_name[0] ? map->l_name : "/proc/self/exe");
-  return add_cold_parts(file, map->l_addr, out, 1, capacity);
+  const unsigned named = add_cold_parts(file, map->l_addr, out, 1, capacity);
+  return find_cold_parts(out, named, capacity);
 }
 
 }  // namespace sonde::python

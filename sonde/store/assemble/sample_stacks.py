@@ -21,6 +21,7 @@ from sonde.store.raw import WALK_RESIDUAL, RawLog, RawSamples
 
 RESIDUAL = Frame("label", "CPU time between samples", "CPU time between samples")
 UNKNOWN = Frame("label", "no stack")
+WAITING = 3  # SampleState
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class SampleStacks:
 
     def of(self, samples: RawSamples) -> Stacked:
         epoch = self._epochs(samples)
-        residual = samples.walk_end == WALK_RESIDUAL
+        residual = (samples.walk_end == WALK_RESIDUAL) & (samples.state != WAITING)
         columns = (samples.native, samples.python, samples.owner_native, samples.owner >= 0, epoch, residual)
         first, inverse = _distinct([np.asarray(c, np.int64) for c in columns])
         rows = zip(*(np.asarray(c)[first].tolist() for c in columns), strict=True)

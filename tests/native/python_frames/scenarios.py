@@ -212,7 +212,7 @@ def scenario_module_pointers() -> None:
     _, rows = module()
     names = {harness.code(r.code)[0].rsplit(".", 1)[-1]: r.self for r in rows}
     # 3.10 has no qualified names, and moves a captured argument to a cell elsewhere.
-    wanted = {"_wrapped_call_impl"} if MINOR == 10 else {"_wrapped_call_impl", "_call_impl", "forward"}
+    wanted = {"_wrapped_call_impl", "forward"} | ({"_call_impl"} if MINOR > 10 else set())
     for name in wanted:
         assert names[name] == id(module), (name, hex(names[name]), hex(id(module)))
     assert names["scenario_module_pointers"] == 0
