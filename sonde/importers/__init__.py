@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sonde.errors import InputError
+from sonde.importers import collapsed, kineto, onednn_log, perf_script, speedscope
 from sonde.store.recording import Recording
 
 _HEAD_BYTES = 65536
@@ -27,33 +28,17 @@ class Format:
     read: Callable[[Path], Recording]
 
 
-def _is_kineto(head: bytes) -> bool:
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    return start in (b"{", b"[")
-
-
-def _read_kineto(path: Path) -> Recording:
-    from sonde.importers import kineto
-
-    return kineto.read(path)
-
-
-def _is_onednn(head: bytes) -> bool:
-    from sonde.importers import onednn_log
-
-    return onednn_log.sniff(head)
-
-
-def _read_onednn(path: Path) -> Recording:
-    from sonde.importers import onednn_log
-
-    return onednn_log.read(path)
+def _is_json(head: bytes) -> bool:
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
 
 
 # In the order of asking: the most particular first, JSON of any kind last.
 FORMATS: tuple[Format, ...] = (
-    Format("onednn", _is_onednn, _read_onednn),
-    Format("kineto", _is_kineto, _read_kineto),
+    Format("onednn", onednn_log.sniff, onednn_log.read),
+    Format("speedscope", speedscope.sniff, speedscope.read),
+    Format("kineto", _is_json, kineto.read),
+    Format("perf", perf_script.sniff, perf_script.read),
+    Format("collapsed", collapsed.sniff, collapsed.read),
 )
 
 
@@ -102,6 +87,6 @@ def find_traces(folder: Path) -> list[Path]:
 def is_trace(path: Path) -> bool:
     """Whether the first bytes look like events of a trace."""
     head = head_of(path)
-    return _is_kineto(head) and any(
+    return _is_json(head) and any(
         word in head for word in (b'"traceEvents"', b'"ph"', b'"schemaVersion"', b'"deviceProperties"')
     )

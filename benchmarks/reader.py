@@ -1,0 +1,237 @@
+"""Trace reading side by side: Sonde, orjson, msgspec, simdjson, json; CPU seconds and peak memory.
+
+usage: python benchmarks/reader.py [--trace FILE.json.gz] [--repeats 3] [--large] [--only NAME…]
+
+Every reading is a process of its own; readers take turns, so that a busy
+machine hurts all alike. CPU time is user + system of that process from before
+to after reading; memory is its peak less what it had before. `--large` makes a
+1.1 GB trace by repeating the events. Results go to benchmarks/results/, dated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import importlib.metadata
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks/results"
+WORK = ROOT / "build/bench"
+DEFAULT = "shared/data/traces/samfast/asdf_False_b.json.gz"
+LARGE_COPIES = 14
+
+
+def sonde_columns(path: Path) -> int:
+    from sonde.importers.trace_library import NativeTrace
+
+    with NativeTrace(path) as trace:
+        return trace.fact("events")
+
+
+def sonde_tables(path: Path) -> int:
+    from sonde.importers import kineto
+
+    events: int = kineto.read(path).meta.details["trace"]["events"]
+    return events
+
+
+def _plain(path: Path) -> bytes:
+    data = path.read_bytes()
+    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+
+
+def with_json(path: Path) -> int:
+    return len(json.loads(_plain(path))["traceEvents"])
+
+
+def with_orjson(path: Path) -> int:
+    import orjson
+
+    return len(orjson.loads(_plain(path))["traceEvents"])
+
+
+def with_msgspec(path: Path) -> int:
+    import msgspec
+
+    class Event(msgspec.Struct):
+        name: str = ""
+        ph: str = ""
+        cat: str = ""
+        ts: float = 0.0
+        dur: float = 0.0
+        pid: int | str = 0
+        tid: int | str = 0
+
+    class Trace(msgspec.Struct):
+        traceEvents: list[Event]
+
+    return len(msgspec.json.decode(_plain(path), type=Trace).traceEvents)
+
+
+def with_simdjson(path: Path) -> int:
+    import simdjson
+
+    return len(simdjson.Parser().parse(_plain(path))["traceEvents"])
+
+
+def inflate_only(path: Path) -> int:
+    return len(_plain(path)) * 0
+
+
+READERS: dict[str, tuple[Callable[[Path], int], str]] = {
+    "sonde columns": (sonde_columns, "numpy"),
+    "sonde tables, linked": (sonde_tables, "numpy"),
+    "simdjson DOM": (with_simdjson, "pysimdjson"),
+    "msgspec typed": (with_msgspec, "msgspec"),
+    "orjson": (with_orjson, "orjson"),
+    "json": (with_json, ""),
+    "inflate only (stdlib gzip)": (inflate_only, ""),
+}
+
+
+def measure(name: str, path: Path) -> None:
+    """Read once in this process and print what it took."""
+    reader, _ = READERS[name]
+    if name.startswith("sonde"):  # loading the library is not reading
+        import numpy  # noqa: F401
+
+        from sonde.importers import kineto  # noqa: F401
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    events = reader(path)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    grown = (after.ru_maxrss - before.ru_maxrss) * 1024
+    print(json.dumps({"cpu_s": cpu_s, "peak_bytes": grown, "events": events}))
+
+
+def run_one(name: str, path: Path) -> dict[str, Any] | None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, __file__, "--measure", name, str(path)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        print(f"  {name}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+        return None
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def machine() -> dict[str, Any]:
+    model = ""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    versions = {}
+    for package in {p for _, p in READERS.values() if p}:
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            versions[package] = "not installed"
+    return {
+        "cpu": model,
+        "cpus": os.cpu_count(),
+        "load_before": os.getloadavg(),
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "versions": versions,
+    }
+
+
+def prepare(source: Path, large: bool) -> dict[str, Path]:
+    """The plain file, the gzip file, and the large one."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    plain = WORK / source.name.removesuffix(".gz")
+    data = _plain(source)
+    if not plain.exists() or plain.stat().st_size != len(data):
+        plain.write_bytes(data)
+    inputs = {"plain": plain, "gzip": source}
+    if large:
+        target = WORK / "large.json"
+        mark = b'"traceEvents": ['
+        start, stop = data.index(mark) + len(mark), data.rindex(b"]")
+        body = data[start:stop].rstrip()
+        with target.open("wb") as file:
+            file.write(data[:start])
+            for copy in range(LARGE_COPIES):
+                file.write(b"," * bool(copy) + body)
+            file.write(data[stop:])
+        inputs["large"] = target
+    return inputs
+
+
+def find_default() -> Path:
+    for folder in ROOT.parents:
+        if (folder / DEFAULT).exists():
+            return folder / DEFAULT
+    raise SystemExit(f"no {DEFAULT} above {ROOT}; give one with --trace")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trace", type=Path)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        return measure(options.measure[0], Path(options.measure[1]))
+    facts = machine()
+    inputs = prepare(options.trace or find_default(), options.large)
+    sizes = {kind: len(_plain(p)) if kind == "gzip" else p.stat().st_size for kind, p in inputs.items()}
+    runs: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for repeat in range(options.repeats):
+        for kind, path in inputs.items():
+            for name in options.only or READERS:
+                if name.startswith("inflate") and kind != "gzip":
+                    continue
+                if kind == "large" and (name in ("orjson",) or (name == "json" and repeat)):
+                    continue  # orjson needs 8 GB for it; json takes a minute each
+                found = run_one(name, path)
+                if found:
+                    runs.setdefault((kind, name), []).append(found)
+    rows = []
+    print(f"{'input':6} {'reader':28} {'MB per CPU-s: best':>19} {'median':>8} {'peak / JSON':>12}")
+    for (kind, name), found in runs.items():
+        cpu = sorted(f["cpu_s"] for f in found)
+        size = sizes[kind]
+        peak = max(f["peak_bytes"] for f in found)
+        row = {
+            "input": kind,
+            "reader": name,
+            "json_bytes": size,
+            "cpu_s": cpu,
+            "mb_per_cpu_s_best": round(size / 1e6 / max(cpu[0], 1e-9), 1),
+            "mb_per_cpu_s_median": round(size / 1e6 / max(cpu[len(cpu) // 2], 1e-9), 1),
+            "peak_over_json": round(peak / size, 3),
+            "events": found[0]["events"],
+        }
+        rows.append(row)
+        best, median = row["mb_per_cpu_s_best"], row["mb_per_cpu_s_median"]
+        print(f"{kind:6} {name:28} {best:>19} {median:>8} {row['peak_over_json']:>12}")
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    now = datetime.now(timezone.utc)
+    target = RESULTS / f"reader-{now:%Y-%m-%d-%H%M}.json"
+    report = {"made": now.isoformat(), "machine": facts, "repeats": options.repeats, "rows": rows}
+    target.write_text(json.dumps(report, indent=1) + "\n")
+    print(f"written to {target.relative_to(ROOT)}")
+    return None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""speedscope JSON (sampled and evented profiles) → frames, stacks and samples.
+
+Each profile of the file becomes a thread. An evented profile has no samples:
+every stretch between two events is one, with the stack that was open then.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+from sonde.errors import InputError
+from sonde.importers.stack_samples import FrameKey, StackSamples, frame_of
+from sonde.store.recording import Recording
+
+_UNIT_NS = {"nanoseconds": 1.0, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}
+_SAMPLE_NS = 10_000_000.0  # for unit "none": a count of samples
+_LARGEST = 2 << 30
+
+
+def sniff(head: bytes) -> bool:
+    """The schema's address, or the two keys that every file has."""
+    return b"speedscope.app/file-format-schema.json" in head or (
+        head.lstrip()[:1] == b"{" and b'"profiles"' in head and b'"shared"' in head
+    )
+
+
+def read(path: Path) -> Recording:
+    """All profiles of the file."""
+    document = _load(path)
+    try:
+        shared = [_frame(f) for f in document["shared"]["frames"]]
+        profiles = document["profiles"]
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(f"{path} is no speedscope file: it has no shared.frames and profiles") from None
+    samples = StackSamples()
+    units = set()
+    for number, profile in enumerate(profiles):
+        try:
+            units.add(str(profile["unit"]))
+            scale = _UNIT_NS.get(profile["unit"], _SAMPLE_NS)
+            thread = samples.thread_of(-1, number, str(profile.get("name") or f"profile {number}"))
+            if profile["type"] == "sampled":
+                _sampled(samples, thread, profile, shared, scale)
+            else:
+                _evented(samples, thread, profile, shared, scale)
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+            samples.lose("bad_profile", "events", f"profile {number} cannot be read: {error!r}")
+    return samples.recording("speedscope", path, {"units": sorted(units), "name": document.get("name")})
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        data = path.read_bytes()
+        if data[:2] == b"\x1f\x8b":
+            inflater = zlib.decompressobj(31)
+            data = inflater.decompress(data, _LARGEST)
+        document = json.loads(data)
+    except (OSError, ValueError, RecursionError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path} cannot be read as speedscope JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise InputError(f"{path} is no speedscope file: it is a JSON {type(document).__name__}")
+    return document
+
+
+def _frame(frame: dict[str, Any]) -> FrameKey:
+    key = frame_of(str(frame["name"]))
+    file = frame.get("file")
+    line = frame.get("line")
+    if key.file is None and isinstance(file, str):
+        layer = "python" if file.endswith((".py", ".pyx")) else key.layer
+        return FrameKey(layer, key.name, file, line if isinstance(line, int) and 0 <= line < 2**31 else -1)
+    return key
+
+
+def _sampled(
+    samples: StackSamples, thread: int, profile: dict[str, Any], shared: list[FrameKey], scale: float
+) -> None:
+    time = float(profile.get("startValue", 0)) * scale
+    stacks, weights = profile["samples"], profile["weights"]
+    if len(stacks) != len(weights):
+        samples.lose(
+            "unweighted_sample", "samples", "a sample has no weight", abs(len(stacks) - len(weights))
+        )
+    for stack, weight in zip(stacks, weights, strict=False):
+        samples.add(thread, [shared[i] for i in stack], round(weight * scale), round(time))
+        time += weight * scale
+
+
+def _evented(
+    samples: StackSamples, thread: int, profile: dict[str, Any], shared: list[FrameKey], scale: float
+) -> None:
+    open_frames: list[int] = []
+    before = float(profile.get("startValue", 0)) * scale
+    for event in profile["events"]:
+        now = float(event["at"]) * scale
+        if open_frames and now > before:
+            samples.add(thread, [shared[i] for i in open_frames], round(now) - round(before), round(before))
+        before = now
+        if event["type"] == "O":
+            open_frames.append(int(event["frame"]))
+        elif open_frames and open_frames[-1] == event["frame"]:
+            open_frames.pop()
+        else:
+            samples.lose(
+                "unmatched_close", "events", f"frame {event['frame']} closes but is not the open one"
+            )
