@@ -50,9 +50,8 @@ def finalise(folder: Path, meta: Meta, result: LaunchResult | None, keep_raw: bo
     """Write the tables of `folder` from its raw logs; `result` is None when Sonde did not see the end."""
     raw = folder / "raw"
     logs, losses = _read_logs(raw)
-    losses += [
-        (-1, "not_followed", 1, "processes", f"{u.program}: {u.reason}") for u in read_unfollowed(folder)
-    ]
+    for child in read_unfollowed(folder):
+        losses.append((-1, "not_followed", 1, "processes", f"{child.program}: {child.reason}"))
     tables = _tables(raw, logs, result)
     framework = framework_tables(raw, tables["processes"], tables["threads"])
     tables = _with_framework(tables, framework)
@@ -119,13 +118,8 @@ def _finished(
     span_ns = result.end_ns - result.start_ns if result else last - first
     sources = {**meta.clock.sources, "kineto": framework.clock_uncertainty_ns}
     statistics = {str(log.header.pid): log.statistics for log in logs if log.statistics}
-    usage = {}
-    if result:
-        usage = {
-            "user_ns": result.user_ns,
-            "system_ns": result.system_ns,
-            "max_rss_bytes": result.max_rss_bytes,
-        }
+    used = ("user_ns", "system_ns", "max_rss_bytes")
+    usage = {name: getattr(result, name) for name in used} if result else {}
     return replace(
         meta,
         complete=True,

@@ -10,5 +10,6 @@ VIEWS: dict[str, tuple[str, str]] = {
     ),
     "steps": ("sonde.render.text.steps", "steps and phases, with warm-up set apart"),
     "threads": ("sonde.render.text.threads", "what each thread did: running, spinning, waiting"),
+    "waits": ("sonde.render.text.waits", "time off the CPU by reason and place"),
     "losses": ("sonde.render.text.losses", "what is known to be missing or doubtful"),
 }
