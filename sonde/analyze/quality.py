@@ -18,7 +18,9 @@ from sonde.analyze.overhead import Overhead, overhead_of
 from sonde.columns import Table
 
 Mask = npt.NDArray[np.bool_]
-_NOT_THE_USERS = re.compile(r"/(?:site|dist)-packages/|/lib/python3\.\d+/|^<frozen |^<string>$|^\?$")
+_NOT_THE_USERS = re.compile(
+    r"/(?:site|dist)-packages/|/sonde/record/|/lib/python3\.\d+/|^<frozen |^<string>$|^\?$"
+)
 
 
 @dataclass(frozen=True)

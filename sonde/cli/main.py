@@ -14,6 +14,7 @@ from sonde.errors import SondeError
 
 # verb -> (module, class, one line). The one line is here so that --help imports nothing.
 VERBS: dict[str, tuple[str, str, str]] = {
+    "run": ("sonde.cli.run", "Run", "run a program and record it"),
     "show": ("sonde.cli.show", "Show", "print one view of a recording"),
     "report": ("sonde.cli.report", "Report", "write a self-contained HTML page"),
     "check": ("sonde.cli.check", "Check", "say what this machine offers and what is wrong with it"),
@@ -21,6 +22,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "query": ("sonde.cli.query", "Query", "ask a recording with SQL"),
     "import": ("sonde.cli.import_", "Import", "turn what another tool wrote into a recording"),
     "export": ("sonde.cli.export", "Export", "write other tools' formats"),
+    "recover": ("sonde.cli.recover", "Recover", "finish a recording whose program was killed"),
     "pack": ("sonde.cli.pack", "Pack", "put a recording into one file, or unpack it"),
 }
 
@@ -38,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     try:
         verb, parser = _load(words[0])
-        return verb.run(parser.parse_args(words[1:]))
+        return verb.run(_parse(parser, words[1:]))
     except SondeError as error:
         print(f"sonde: {error.message}", file=sys.stderr)
         if error.hint:
@@ -72,6 +74,13 @@ def _load(name: str) -> tuple[Verb, argparse.ArgumentParser]:
     )
     verb.arguments(parser)
     return verb, parser
+
+
+def _parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """Options may stand anywhere, except where the rest of the line belongs to another program."""
+    if any(action.nargs == argparse.REMAINDER for action in parser._actions):
+        return parser.parse_args(words)
+    return parser.parse_intermixed_args(words)
 
 
 def _overview() -> str:

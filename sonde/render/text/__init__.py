@@ -4,6 +4,9 @@ from __future__ import annotations
 
 # view -> (module, one line for --help)
 VIEWS: dict[str, tuple[str, str]] = {
+    "stacks": ("sonde.render.text.stacks", "where on-CPU time goes: hottest functions and the call tree"),
+    "quality": ("sonde.render.text.quality", "how far the recording can be trusted"),
+    "gpu": ("sonde.render.text.gpu", "what each device did, and late ranks"),
     "ops": (
         "sonde.render.text.ops",
         "operators: self and total time, memory, calls",

@@ -62,7 +62,7 @@ def test_query_prints_tables_json_and_csv(folder: Path, capsys: pytest.CaptureFi
     sql = "SELECT name, self_ms FROM hot_frames ORDER BY self_ms DESC LIMIT 1"
     assert main(["query", str(folder), sql]) == 0
     assert capsys.readouterr().out == "name  self_ms\na        30.0\n1 row\n"
-    assert main(["query", str(folder), sql, "--json"]) == 0
+    assert main(["query", str(folder), "--json", sql]) == 0
     assert json.loads(capsys.readouterr().out) == [{"name": "a", "self_ms": 30.0}]
     assert main(["query", str(folder), sql, "--csv"]) == 0
     assert capsys.readouterr().out == "name,self_ms\na,30.0\n"

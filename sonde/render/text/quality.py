@@ -1,0 +1,52 @@
+"""`sonde show REC quality`: how far the recording can be trusted, by its own figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sonde.analyze.quality import quality
+from sonde.render.text.page import Column, Page
+from sonde.render.text.units import count, percent
+from sonde.render.text.view import ShowOptions
+from sonde.store.recording import Recording
+
+TABLES = ("processes", "threads", "frames", "stacks", "samples", "counters", "marks", "losses")
+GROUPS = {"all": "all on-CPU samples", "jit": "in generated code", "workers": "of pool workers in a region"}
+
+
+def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
+    """The object of `Quality.as_json`, documented there."""
+    found: dict[str, Any] = quality({name: recording.table(name) for name in TABLES}).as_json()
+    return found
+
+
+def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
+    if not data["samples"]:
+        page.line("This recording has no samples, so there is nothing to judge.")
+        return
+    cpu = data["cpu_s"]
+    page.line(f"{count(data['samples'])} on-CPU samples in {data['duration_s']:.1f} s")
+    if cpu["rusage"]:
+        ratio = cpu["sampled"] / cpu["rusage"]
+        page.line(
+            f"CPU time: {cpu['sampled']:.2f} s in samples, {cpu['rusage']:.2f} s by rusage ({percent(ratio)})"
+        )
+    overhead = data["overhead"]
+    if overhead.get("share") is None:
+        page.line("Overhead: not measured in this run (sonde run --blocks)")
+    else:
+        low, high = percent(overhead["low"]), percent(overhead["high"])
+        page.line(f"Overhead: {percent(overhead['share'])} of CPU time [{low}, {high}]")
+    lost = {cause: n for cause, n in data["lost"].items() if n}
+    page.line("Lost: " + (", ".join(f"{count(n)} {cause}" for cause, n in lost.items()) or "nothing"))
+    page.line()
+    columns = ("Python line", "operator", "module", "named leaf", "to the root")
+    rows = []
+    for key, title in GROUPS.items():
+        group = data["attributed"].get(key)
+        if group and group["samples"]:
+            shares = (group[k] for k in ("python", "op", "module", "leaf", "root"))
+            rows.append((title, count(group["samples"]), *("–" if s is None else percent(s) for s in shares)))
+    page.table(
+        [Column("share of"), Column("samples", right=True), *(Column(c, right=True) for c in columns)], rows
+    )

@@ -1,0 +1,119 @@
+"""What `sonde run` says at the end: where, why, what next, in at most 25 lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sonde.analyze.labels import frame_labels
+from sonde.analyze.quality import quality
+from sonde.analyze.stacks import hot_frames
+from sonde.analyze.steps import step_reports
+from sonde.columns import Table
+from sonde.render.text.page import Page, bar
+from sonde.render.text.quality import TABLES
+from sonde.render.text.units import count, nanoseconds, percent
+from sonde.store.recording import Recording
+
+HOT_ROWS = 4
+STATES = {"running": "running", "spinning": "spinning, no work", "imbalance": "waiting for slower threads"}
+
+
+def show_summary(recording: Recording, page: Page, name: str) -> None:
+    """Print it. `name` is how to call the recording in the next commands."""
+    meta = recording.meta
+    ended = "" if meta.exit_code in (0, None) else f", exit code {meta.exit_code}"
+    page.line()
+    page.heading(f"sonde: {meta.program} ran {meta.duration_s:.1f} s{ended} → {name}")
+    samples = recording.table("samples")
+    on_cpu = samples.take(~samples.text("state").equals("waiting"))
+    whole = int(on_cpu.array("weight_ns").sum())
+    if whole == 0:
+        page.line("No CPU time was sampled: the program was too short, or could not be entered.")
+        page.line(f"  sonde show {name} losses")
+        return
+    for line in (*_steps(recording), *_states(on_cpu, whole), *_lines(recording, on_cpu, whole)):
+        page.line(line)
+    for line in (*_functions(recording, on_cpu, whole), *_trust(recording)):
+        page.line(line)
+    page.line(f"Next:  sonde report {name} --open     sonde show {name} ops     sonde show --help")
+
+
+def _steps(recording: Recording) -> Iterator[str]:
+    reports = step_reports(recording.table("marks"))
+    if not reports:
+        return
+    main = max(reports, key=lambda r: len(r.steps))
+    phases = sorted(main.phase_ns.items(), key=lambda item: -item[1])
+    split = ", ".join(f"{n} {percent(ns / main.median_ns)}" for n, ns in phases[:4] if main.median_ns)
+    warm = f", {main.warmup} of them warm-up" if main.warmup else ""
+    yield f"{len(main.steps)} steps{warm}; a steady one takes {nanoseconds(main.median_ns)}: {split}"
+
+
+def _states(on_cpu: Table, whole: int) -> Iterator[str]:
+    states, weight = on_cpu.text("state"), on_cpu.array("weight_ns")
+    parts = []
+    for state, title in STATES.items():
+        share = int(weight[states.equals(state)].sum()) / whole
+        if share >= 0.005:
+            parts.append(f"{percent(share)} {title}")
+    yield f"CPU time {nanoseconds(whole)}: " + ", ".join(parts)
+
+
+def _lines(recording: Recording, on_cpu: Table, whole: int) -> Iterator[str]:
+    """The user's own lines that cause most time, callees included."""
+    rows = _user_lines(recording, on_cpu)
+    if rows:
+        yield "Your lines, with everything they call:"
+    for label, ns in rows[:HOT_ROWS]:
+        yield f"  {percent(ns / whole):>7} {bar(ns / whole, 10)} {label}"
+
+
+def _user_lines(recording: Recording, on_cpu: Table) -> list[tuple[str, int]]:
+    frames, stacks = recording.table("frames"), recording.table("stacks")
+    files, layers = frames.text("file").tolist(), frames.text("layer").tolist()
+    own = [layer == "python" and _is_users(file) for file, layer in zip(files, layers, strict=True)]
+    labels = frame_labels(frames)
+    row_of = {frame: row for row, frame in enumerate(frames.array("frame").tolist())}
+    ids = stacks.array("stack").tolist()
+    parent = dict(zip(ids, stacks.array("parent").tolist(), strict=True))
+    frame_of = dict(zip(ids, stacks.array("frame").tolist(), strict=True))
+    weight: dict[int, int] = {}
+    for stack, ns in zip(on_cpu.array("stack").tolist(), on_cpu.array("weight_ns").tolist(), strict=True):
+        weight[stack] = weight.get(stack, 0) + ns
+    # The innermost line of the user's own code is the one that can be changed.
+    innermost: dict[str, int] = {}
+    for stack, ns in weight.items():
+        node = stack
+        while node >= 0 and not own[row_of[frame_of[node]]]:
+            node = parent[node]
+        if node >= 0:
+            label = labels[row_of[frame_of[node]]]
+            innermost[label] = innermost.get(label, 0) + ns
+    return sorted(innermost.items(), key=lambda item: -item[1])
+
+
+def _is_users(file: str | None) -> bool:
+    if not file or file.startswith("<"):
+        return False
+    # Sonde's own observers run inside the program; in a clone they are no site-package.
+    return "site-packages" not in file and "/lib/python3" not in file and "/sonde/record/" not in file
+
+
+def _functions(recording: Recording, on_cpu: Table, whole: int) -> Iterator[str]:
+    yield "Where the CPU was:"
+    hot = hot_frames(recording.table("frames"), recording.table("stacks"), on_cpu, runtime=False)
+    for frame in sorted(hot, key=lambda h: -h.self_ns)[:HOT_ROWS]:
+        yield f"  {percent(frame.self_ns / whole):>7} {bar(frame.self_ns / whole, 10)} {frame.label}"
+
+
+def _trust(recording: Recording) -> Iterator[str]:
+    found = quality({name: recording.table(name) for name in TABLES})
+    everything = found.attributed["all"]
+    parts = [f"{count(found.samples)} samples"]
+    if found.cpu_rusage_s:
+        parts.append(f"{percent(found.cpu_sampled_s / found.cpu_rusage_s)} of CPU time accounted for")
+    if everything.root is not None:
+        parts.append(f"{percent(everything.root)} of stacks complete")
+    lost = sum(found.lost.values())
+    parts.append(f"{count(lost)} lost" if lost else "nothing lost")
+    yield "Quality: " + ", ".join(parts)
