@@ -72,6 +72,7 @@ def run(
     engine: str = "auto",
     nobody: bool = False,
     environment: Mapping[str, str] | None = None,
+    blocks: bool = False,
     **popen: Any,
 ) -> Run:
     """Start it as `sonde run` would, but with its output kept."""
@@ -82,7 +83,7 @@ def run(
         folder.chmod(0o777)
         (folder / "raw").chmod(0o777)
         popen.update(user=NOBODY, group=NOBODY, extra_groups=[])
-    options = LaunchOptions(rate_hz=rate_hz, engine=engine, environment=environment or {})
+    options = LaunchOptions(rate_hz=rate_hz, engine=engine, blocks=blocks, environment=environment or {})
     env = agent_environment(folder, options, os.environ, os.getpid())
     process = subprocess.Popen(
         [str(part) for part in command],

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sonde.record.launch import read_unfollowed
+from sonde.store.raw import WALK_RESIDUAL
 from tests.lifecycle.recorded import cpu_s, run, weights_s
 
 Program = Callable[[str], Path]
@@ -22,6 +23,8 @@ def test_forked_and_executed_children_have_logs_that_add_up(program: Program) ->
     assert origins == [(False, False), (False, True)] + [(True, False)] * 4
     for log in logs:
         assert weights_s(log) == pytest.approx(cpu_s(log), rel=0.01)
+        residual = log.samples.weight_ns[log.samples.walk_end == WALK_RESIDUAL].sum()
+        assert residual < 0.1 * log.samples.weight_ns.sum()  # parents are sampled on after a fork
     assert sum(map(weights_s, logs)) == pytest.approx(result.cpu_s, rel=0.03)
     parents = {log.header.pid: log.header.parent_pid for log in logs}
     assert parents[result.pid] not in parents
@@ -80,3 +83,11 @@ def test_python_workers_are_followed_and_helpers_are_named(tmp_path: Path) -> No
     names = {Path(child.program).name for child in read_unfollowed(result.folder)}
     assert names & {"sh", "dash", "bash"}
     assert "sleep" in names
+
+
+def test_a_process_ends_with_its_last_thread(program: Program) -> None:
+    result = run([program("main_leaves")])
+    assert (result.code, result.output, result.errors) == (0, "child 0\n", "")
+    assert len(result.logs()) == 2
+    for log in result.logs():
+        assert weights_s(log) == pytest.approx(cpu_s(log), rel=0.02)

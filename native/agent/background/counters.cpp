@@ -9,7 +9,7 @@ namespace sonde {
 namespace {
 
 uint64_t rss_bytes() {
-  int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  int fd = open("/proc/thread-self/statm", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
   char text[128] = {};
   ssize_t n = read(fd, text, sizeof text - 1);

@@ -27,7 +27,7 @@ uint64_t hash_text(const char* text) {
 
 // The whole of /proc/self/maps in one mapping, or null. Pages are given back after use.
 char* read_maps(size_t* size) {
-  int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return nullptr;
   void* memory = mmap(nullptr, kMapsCapacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
@@ -91,14 +91,16 @@ uint64_t Mappings::loader_state() const {
   return state;
 }
 
-void Mappings::update(log::Writer& log, uint64_t now_ns, bool force) {
+bool Mappings::update(log::Writer& log, uint64_t now_ns, bool force) {
   uint64_t state = loader_state();
+  bool changed = state != last_state_;
   if (force || state != last_state_ || now_ns - last_scan_ns_ > kScanAnywayNs) {
     scan(log, now_ns);
     last_state_ = state;
     last_scan_ns_ = now_ns;
   }
   last_update_ns_ = now_ns;
+  return changed;
 }
 
 void Mappings::reset() {

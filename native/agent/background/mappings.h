@@ -13,7 +13,8 @@ class Mappings {
  public:
   // Writes Mapping and Unmapping records for what changed since the last call. Cheap (a walk of
   // the loader's list) when nothing did; reads /proc/self/maps otherwise, and every few seconds.
-  void update(log::Writer& log, uint64_t now_ns, bool force);
+  // True when the loader's list had changed.
+  bool update(log::Writer& log, uint64_t now_ns, bool force);
   void reset();
 
  private:

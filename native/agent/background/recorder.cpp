@@ -61,7 +61,7 @@ void Recorder::begin(log::ProcessOrigin origin, uint64_t start_ns) {
 
 void Recorder::write_header() {
   char command[4096];
-  size_t size = read_file("/proc/self/cmdline", command, sizeof command);
+  size_t size = read_file("/proc/thread-self/cmdline", command, sizeof command);
   while (size && command[size - 1] == 0) size--;
   Engine* engine = agent_engine();
   log_.begin(log::Record::Header).number(log::kFormatVersion).number(static_cast<uint64_t>(agent_pid()));
@@ -78,10 +78,10 @@ bool Recorder::open() {
   snprintf(path, sizeof path, "%s/raw/%d.%llu.slog", agent_options().folder, agent_pid(),
            static_cast<unsigned long long>(start_ns_));
   if (!log_.open(path)) return false;
-  agent_cpu_start_ns_ = 0;
   write_header();
   mappings_.update(log_, start_ns_, true);
   log_.flush();
+  if (agent_options().blocks) blocks_.start(mono_ns());
   return true;
 }
 
@@ -127,6 +127,7 @@ void Recorder::pass(uint64_t now_ns) {
       give_back(thread);
     }
   }
+  blocks_.pass(mono_ns());
   if (agent_options().waits) waits_.look(mono_ns());
   python_write_codes(log_);  // codes first seen by samples that came during the pass
   if (now_ns >= next_counters_ns_) {
@@ -140,26 +141,29 @@ void Recorder::pass(uint64_t now_ns) {
 void Recorder::refresh(uint64_t now_ns) {
   if (now_ns < next_refresh_ns_) return;
   next_refresh_ns_ = now_ns + kRefreshEveryNs;
-  mappings_.update(log_, now_ns, false);
+  bool libraries_changed = mappings_.update(log_, now_ns, false);
   unwind_refresh();
   pools_refresh();
   jit_poll(log_);
-  if (!python_known_ && !python_given_up_) {
-    const char* why = nullptr;
-    if (python_attach(&why)) {
-      python_known_ = python_version()[0] != 0;
-      if (python_known_) write_header();
-    } else {
-      python_given_up_ = true;
-      count_loss(Loss::PythonUnknown);
-      write_header();
-    }
-  }
+  look_for_python(libraries_changed);
   if (now_ns >= next_names_ns_) {
     next_names_ns_ = now_ns + kNamesEveryNs;
     read_names();
+    look_for_unknown_threads(now_ns, false);
     check_shared_signals();
   }
+}
+
+// An interpreter may come later (embedded, dlopen'ed): look again whenever a library came.
+void Recorder::look_for_python(bool libraries_changed) {
+  if (python_known_ || (python_looked_ && !libraries_changed)) return;
+  python_looked_ = true;
+  const char* why = nullptr;
+  bool attached = python_attach(&why);
+  python_known_ = python_version()[0] != 0;
+  if (!python_known_) return;
+  if (!attached) count_loss(Loss::PythonUnknown);
+  write_header();
 }
 
 void Recorder::read_names() {
@@ -175,20 +179,27 @@ void Recorder::read_names() {
   }
 }
 
-// CPU time of threads that live now and were not started through pthread_create.
-void Recorder::write_unknown_threads(uint64_t now_ns) {
+// Threads that were not started through pthread_create. A thread that is just starting or ending
+// looks the same for a moment; so one counts only when two looks in a row find it.
+void Recorder::look_for_unknown_threads(uint64_t now_ns, bool at_end) {
   DIR* tasks = opendir("/proc/self/task");
   if (!tasks) return;
   uint64_t cpu_ns = 0, count = 0;
-  int own = thread_id();
+  int own = thread_id(), seen[kMaxUnknown] = {};
+  size_t seen_count = 0;
   while (dirent* entry = readdir(tasks)) {
     int tid = atoi(entry->d_name);
-    if (tid <= 0 || tid == own || is_known_tid(tid)) continue;
-    cpu_ns += clock_ns(thread_cpu_clock(tid));
-    count++;
+    if (tid <= 0 || tid == own || is_known_tid(tid) || seen_count == kMaxUnknown) continue;
+    seen[seen_count++] = tid;
+    for (int earlier : unknown_tids_) {
+      if (earlier != tid) continue;
+      cpu_ns += clock_ns(thread_cpu_clock(tid));
+      count++;
+    }
   }
   closedir(tasks);
-  if (!count) return;
+  std::memcpy(unknown_tids_, seen, sizeof seen);
+  if (!at_end || !count) return;
   count_loss(Loss::ThreadsUnknown, count);
   log_.begin(log::Record::ThreadStart).number(kUnknownThreads).number(0).number(now_ns);
   log_.text("(not followed)").number(static_cast<uint64_t>(log::ThreadKind::Unknown)).number(0);
@@ -233,7 +244,8 @@ void Recorder::finish(log::EndReason reason, int agent_tid) {
     samples_ += thread->samples.load(std::memory_order_relaxed);
     handler_ns_ += thread->handler_ns.load(std::memory_order_relaxed);
   }
-  write_unknown_threads(now_ns);
+  blocks_.finish(now_ns);
+  look_for_unknown_threads(now_ns, true);
   if (log_.write_failures()) count_loss(Loss::LogWriteFailed, log_.write_failures());
   losses_.write(log_);
   write_statistics();
@@ -261,8 +273,9 @@ void Recorder::forget() {
   mappings_.reset();
   waits_.reset();
   losses_.reset();
-  python_known_ = false;
+  python_known_ = python_looked_ = false;
   samples_ = handler_ns_ = drained_ = 0;
+  std::memset(unknown_tids_, 0, sizeof unknown_tids_);
 }
 
 }  // namespace sonde

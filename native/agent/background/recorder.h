@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "background/blocks.h"
 #include "background/counters.h"
 #include "background/mappings.h"
 #include "background/stacks.h"
@@ -15,7 +16,7 @@ namespace sonde {
 
 class Recorder {
  public:
-  constexpr Recorder() : stacks_(&log_), waits_(&log_, &stacks_) {}
+  constexpr Recorder() : stacks_(&log_), waits_(&log_, &stacks_), blocks_(&log_, &stacks_) {}
 
   // `start_ns` names the log; nothing is written before open().
   void begin(log::ProcessOrigin origin, uint64_t start_ns);
@@ -31,22 +32,25 @@ class Recorder {
   void announce(Thread* thread);
   void drain(Thread* thread);
   void write_thread_end(Thread* thread, uint64_t end_ns, uint64_t cpu_ns);
-  void write_unknown_threads(uint64_t now_ns);
+  void look_for_unknown_threads(uint64_t now_ns, bool at_end);
   void refresh(uint64_t now_ns);
+  void look_for_python(bool libraries_changed);
   void read_names();
   void write_statistics();
 
   log::Writer log_;
   StackWriter stacks_;
   WaitRecorder waits_;
+  Blocks blocks_;
   Mappings mappings_;
   LossWriter losses_;
   log::ProcessOrigin origin_ = log::ProcessOrigin::Started;
   uint64_t start_ns_ = 0;
   uint64_t next_refresh_ns_ = 0, next_counters_ns_ = 0, next_names_ns_ = 0;
-  bool python_known_ = false, python_given_up_ = false;
+  bool python_known_ = false, python_looked_ = false;
   uint64_t samples_ = 0, handler_ns_ = 0, drained_ = 0;
-  uint64_t agent_cpu_start_ns_ = 0;
+  static constexpr size_t kMaxUnknown = 64;
+  int unknown_tids_[kMaxUnknown] = {};  // seen by the last look
 };
 
 }  // namespace sonde

@@ -60,7 +60,7 @@ void disarm_current(Thread* thread) {
 }
 
 void forget_engine(Thread* thread) {
-  close_perf(thread);
+  forget_perf(thread);
   thread->has_timer = false;  // timers are not inherited
   thread->engine = nullptr;
 }

@@ -24,6 +24,8 @@ class Engine {
   // On the thread itself, not async-signal-safe. False: nothing is armed.
   virtual bool arm(Thread* thread, uint32_t rate_hz) = 0;
   virtual void disarm(Thread* thread) = 0;
+  // From any thread: stops the clock, or starts it again.
+  virtual void pause(Thread* thread, bool paused) = 0;
 
   // Async-signal-safe, in the handler of the thread. The CPU time that this tick stands for; 0: no
   // sample. `cpu_ns` is the thread's CPU clock now.

@@ -4,6 +4,7 @@
 #include <ucontext.h>
 
 #include "common/safe_memory.h"
+#include "core/agent.h"
 #include "engine/cpu_timer.h"
 #include "engine/engine.h"
 #include "engine/perf_event.h"
@@ -23,6 +24,7 @@ class PerfKernel final : public Engine {
   const char* name() const override { return "perf+kernel"; }
   bool arm(Thread* thread, uint32_t rate_hz) override { return open_perf(thread, rate_hz, true); }
   void disarm(Thread* thread) override { close_perf(thread); }
+  void pause(Thread* thread, bool paused) override { pause_perf(thread, paused); }
   uint64_t weigh(Thread* thread, Tick, uint64_t cpu_ns, const void*) override { return since_last(thread, cpu_ns); }
   void jitter(Thread* thread, uint32_t rate_hz) override {
     set_perf_period(thread, jittered(kSecondNs / rate_hz, &thread->random));
@@ -36,6 +38,9 @@ class CpuTimer final : public Engine {
     return open_timer(thread, jittered(kSecondNs / rate_hz, &thread->random));
   }
   void disarm(Thread* thread) override { close_timer(thread); }
+  void pause(Thread* thread, bool paused) override {
+    set_timer_period(thread, paused ? 0 : kSecondNs / agent_options().rate_hz);
+  }
   uint64_t weigh(Thread* thread, Tick, uint64_t cpu_ns, const void*) override { return since_last(thread, cpu_ns); }
   void jitter(Thread* thread, uint32_t rate_hz) override {
     set_timer_period(thread, jittered(kSecondNs / rate_hz, &thread->random));
@@ -58,6 +63,11 @@ class PerfTimer final : public Engine {
   void disarm(Thread* thread) override {
     close_perf(thread);
     close_timer(thread);
+  }
+  void pause(Thread* thread, bool paused) override {
+    pause_perf(thread, paused);
+    uint32_t rate_hz = agent_options().rate_hz;
+    set_timer_period(thread, paused ? 0 : kSecondNs / (rate_hz < kTimerHz ? rate_hz : kTimerHz));
   }
   uint64_t weigh(Thread* thread, Tick tick, uint64_t cpu_ns, const void* context) override {
     uint64_t accounted = thread->accounted_ns.load(std::memory_order_relaxed);

@@ -64,6 +64,19 @@ void close_perf(Thread* thread) {
   open_events.fetch_sub(1, std::memory_order_relaxed);
 }
 
+// Closes the inherited descriptor only: an ioctl here would stop the parent's clock.
+void forget_perf(Thread* thread) {
+  if (thread->perf_fd < 0) return;
+  close(thread->perf_fd);
+  thread->perf_fd = -1;
+  open_events.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void pause_perf(Thread* thread, bool paused) {
+  int fd = thread->perf_fd;
+  if (fd >= 0) ioctl(fd, paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+}
+
 void set_perf_period(Thread* thread, uint64_t period_ns) {
   if (thread->perf_fd >= 0 && ioctl(thread->perf_fd, PERF_EVENT_IOC_PERIOD, &period_ns) == 0) {
     thread->period_ns = period_ns;

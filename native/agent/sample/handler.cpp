@@ -53,18 +53,21 @@ bool record_sample(Thread* thread, const Registers& registers, uint64_t time_ns,
   WalkResult native =
       walk(registers, thread->stack, anchor, thread->rules, true, thread->native, kMaxNativeFrames);
   WalkResult owner;
+  bool owners_python = false;
   if (pool.owner) {
     owner = walk(pool.owner->registers, pool.owner->stack, pool.owner->anchor, thread->rules, false,
                  thread->owner_native, kMaxNativeFrames);
-    if (!python_state) python_state = pool.owner->python_state;
-    if (!pool_owner_stayed(pool)) {  // it left while it was read: what was read means nothing
-      owner = {};
-      pool.owner = nullptr;
-      if (!python_thread_state()) python_state = nullptr;
-    }
+    owners_python = !python_state && pool.owner->python_state;
+    if (owners_python) python_state = pool.owner->python_state;
   }
   PythonWalk python;
   if (python_state) python = python_walk(python_state, thread->python, kMaxPythonFrames);
+  uint32_t owner_number = pool.owner ? pool.owner->thread : kNoThread;
+  if (pool.owner && !pool_owner_stayed(pool)) {  // it moved on while we walked: what we saw is a mixture
+    owner = WalkResult{};
+    owner_number = kNoThread;
+    if (owners_python) python = PythonWalk{};
+  }
   if (python.failed) count_loss(Loss::PythonWalkFailed);
   if (python.truncated) count_loss(Loss::PythonTruncated);
 
@@ -79,7 +82,7 @@ bool record_sample(Thread* thread, const Registers& registers, uint64_t time_ns,
   head.anchor = anchor_of(native);
   head.time_ns = time_ns;
   head.weight_ns = weight_ns;
-  head.owner = pool.owner ? pool.owner->thread : kNoThread;
+  head.owner = owner_number;
   head.native = native.count;
   head.owner_frames = owner.count;
   head.python = python.count;

@@ -135,11 +135,24 @@ void end_thread() {
   prctl(PR_GET_NAME, thread->name);
   thread->end_ns = mono_ns();
   thread->end_cpu_ns = thread_cpu_ns();
+  bool last = !other_threads_live(thread);
   thread->phase.store(Phase::Ended, std::memory_order_release);
+  // A process ends with its last thread, and libc counts ours: it must go first, or the process would
+  // never end (main that leaves by pthread_exit; a child forked from another thread than main).
+  if (last) agent_stop(log::EndReason::Exit);
 }
 
 uint32_t thread_slots() { return slot_count.load(std::memory_order_acquire); }
 Thread* thread_at(uint32_t slot) { return slots[slot].load(std::memory_order_acquire); }
+
+bool other_threads_live(const Thread* except) {
+  for (uint32_t i = 0; i < thread_slots(); i++) {
+    Thread* thread = thread_at(i);
+    Phase phase = thread->phase.load(std::memory_order_acquire);
+    if (thread != except && (phase == Phase::Live || phase == Phase::Starting)) return true;
+  }
+  return false;
+}
 
 bool is_known_tid(int tid) {
   for (uint32_t i = 0; i < thread_slots(); i++) {

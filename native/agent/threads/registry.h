@@ -29,6 +29,9 @@ void registry_before_fork();
 void registry_after_fork_in_parent();
 Thread* registry_after_fork_in_child();
 
+// Is any thread of the program (but `except`) alive or about to be?
+bool other_threads_live(const Thread* except);
+
 bool is_known_tid(int tid);
 uint64_t thread_memory_bytes();
 

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "core/options.h"
 #include "log/loss.h"
+#include "pools/owner.h"
 #include "sample/record.h"
 #include "threads/registry.h"
 #include "waits/python_state.h"
@@ -19,6 +20,15 @@ constexpr uint32_t kSnapshotsPerLook = 24;        // about 20 us each: bounds th
 NativeFrame native_frames[kMaxNativeFrames];
 PythonFrame python_frames[kMaxPythonFrames];
 uint64_t packed[2 * kMaxNativeFrames];
+
+// Blocked inside an OpenMP runtime, directly or through libc: a worker without work. Looks at the
+// frames of the last snapshot.
+bool is_idle_pool() {
+  for (unsigned i = 0; i < 3; i++) {
+    if (pool_runtime_holds(native_frames[i].pc)) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -98,7 +108,7 @@ void WaitRecorder::look_at(Thread* thread, uint64_t now_ns) {
   wait.blocked = true;
   wait.pc = blocked.pc;
   wait.sp = blocked.sp;
-  wait.reason = reason_of(blocked);
+  wait.reason = is_idle_pool() ? log::WaitReason::Idle : reason_of(blocked);
   if (wait.pending_ns == 0) wait.since_ns = now_ns;
 }
 
@@ -123,6 +133,7 @@ bool WaitRecorder::snapshot(Thread* thread, const Blocked& blocked) {
   WalkResult native = walk(registers, thread->stack, anchor, rules_, true, native_frames, kMaxNativeFrames);
   PythonWalk python;
   if (python_state) python = python_walk(python_state, python_frames, kMaxPythonFrames);
+  for (uint32_t i = native.count; i < 3; i++) native_frames[i] = {};  // for is_idle_pool
   if (!read_blocked(thread->tid).same_place(blocked)) {
     count_loss(Loss::WaitChanged);
     return false;
