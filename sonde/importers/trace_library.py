@@ -100,6 +100,8 @@ def _library() -> ctypes.CDLL:
     lib.sonde_trace_fill.restype = None
     lib.sonde_trace_compose.argtypes = [pointer, ctypes.c_int, pointer, pointer]
     lib.sonde_trace_compose.restype = None
+    lib.sonde_recode.argtypes = [i64, pointer, i64, pointer, pointer]
+    lib.sonde_recode.restype = i64
     return lib
 
 
@@ -208,14 +210,13 @@ class NativeTrace:
 
     def text(self, codes: Array) -> Text:
         """The text column behind string codes, with only the strings that it uses."""
+        given = np.ascontiguousarray(codes, np.int32)
         count = self._string_count()
-        used = np.zeros(count + 1, np.bool_)
-        used[codes] = True  # -1, none, marks the last
-        used[count] = False
-        chosen = np.flatnonzero(used)
-        recode = np.full(count + 1, -1, np.int32)
-        recode[chosen] = np.arange(len(chosen), dtype=np.int32)
-        return Text(recode[codes], self._strings(0, chosen))
+        dense, chosen = np.empty(len(given), np.int32), np.empty(min(count, len(given)), np.int32)
+        used = self._lib.sonde_recode(
+            len(given), given.ctypes.data, count, dense.ctypes.data, chosen.ctypes.data
+        )
+        return Text(dense, self._strings(0, chosen[:used].astype(np.int64)))
 
     def string(self, code: int) -> str:
         return self._strings(0, np.array([code]))[0]
@@ -269,7 +270,9 @@ class NativeTrace:
         offsets = _view(offsets_address.value, count.value + 1, np.uint64).astype(np.int64)
         if chosen is None:
             chosen = np.arange(count.value)
-        base = address.value or 0
         starts, stops = offsets[chosen].tolist(), offsets[chosen + 1].tolist()
-        read = ctypes.string_at
-        return [read(base + a, b - a).decode("utf-8", "replace") for a, b in zip(starts, stops, strict=True)]
+        blob = ctypes.string_at(address.value, int(offsets[-1])) if address.value else b""
+        if blob.isascii():  # nearly always: slices of one string are cheaper than decoding each
+            whole = blob.decode("ascii")
+            return [whole[a:b] for a, b in zip(starts, stops, strict=True)]
+        return [blob[a:b].decode("utf-8", "replace") for a, b in zip(starts, stops, strict=True)]

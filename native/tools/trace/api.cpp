@@ -296,6 +296,28 @@ SONDE_EXPORT void sonde_trace_compose(Trace* trace, int family, const std::uint8
   }
 }
 
+// Renumbers codes densely in the order of their first use: `out` gets the new codes (negative ones
+// become -1), `chosen` the old code of each new one. Returns how many distinct codes there are.
+SONDE_EXPORT std::int64_t sonde_recode(std::int64_t count, const std::int32_t* codes, std::int64_t strings,
+                                       std::int32_t* out, std::int32_t* chosen) {
+  std::vector<std::int32_t> renumbered(static_cast<std::size_t>(strings), -1);
+  std::int32_t used = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int32_t code = codes[i];
+    if (code < 0 || code >= strings) {
+      out[i] = -1;
+      continue;
+    }
+    std::int32_t& slot = renumbered[static_cast<std::size_t>(code)];
+    if (slot < 0) {
+      slot = used;
+      chosen[used++] = code;
+    }
+    out[i] = slot;
+  }
+  return used;
+}
+
 SONDE_EXPORT std::int64_t sonde_nest(std::int64_t count, const std::int32_t* track, const std::int64_t* start,
                                      const std::int64_t* duration, std::int64_t* order, std::int64_t* parent) {
   return sonde::trace::nest(count, track, start, duration, order, parent);

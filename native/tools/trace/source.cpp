@@ -19,13 +19,16 @@ constexpr std::uint64_t kRatioGrace = 256ULL << 20;  // small files may inflate 
 Source::Source(const char* path, std::uint64_t ratio_limit) {
   file_ = ::open(path, O_RDONLY | O_CLOEXEC);
   if (file_ < 0) throw InputFailure(std::string("cannot open it: ") + std::strerror(errno));
-  struct stat status{};
-  if (::fstat(file_, &status) == 0 && S_ISDIR(status.st_mode)) {
-    ::close(file_);
-    file_ = -1;
-    throw InputFailure("it is a folder, not a file");
+  try {
+    struct stat status{};
+    if (::fstat(file_, &status) == 0 && S_ISDIR(status.st_mode)) {
+      throw InputFailure("it is a folder, not a file");
+    }
+    start(ratio_limit);
+  } catch (...) {
+    ::close(file_);  // a constructor that throws runs no destructor
+    throw;
   }
-  start(ratio_limit);
 }
 
 Source::Source(const char* data, std::size_t size, std::uint64_t ratio_limit)
@@ -50,7 +53,9 @@ void Source::start(std::uint64_t ratio_limit) {
   if (have >= 2 && head[0] == '\x1f' && head[1] == '\x8b') {
     inflater_ = std::make_unique<Inflater>([this](char* out, std::size_t size) { return read_raw(out, size); });
   }
-  buffer_.resize(kBuffer + kPadding);
+  // Bytes in memory get a buffer of their size: small inputs stay cheap.
+  const std::size_t size = file_ < 0 && !inflater_ ? std::clamp<std::size_t>(memory_left_, 4096, kBuffer) : kBuffer;
+  buffer_.resize(size + kPadding);
   begin_ = end_ = buffer_.data();
   advance(begin_, kBuffer);
 }
