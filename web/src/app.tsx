@@ -25,7 +25,10 @@ export function App({ models, store }: { models: Model[]; store: Store }) {
   useEffect(() => {
     document.documentElement.dataset.theme = dark ? "dark" : "light";
   }, [dark]);
-  useEffect(() => hideTooltip(), [view.id]);
+  useEffect(() => {
+    hideTooltip();
+    document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [view.id]);
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
       const typing = (event.target as HTMLElement).closest?.("input, select, textarea");

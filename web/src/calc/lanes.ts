@@ -2,7 +2,7 @@
 // process, main thread first, busiest next. A lane knows its rows in the order
 // in which they can be searched by time.
 
-import type { Model } from "../data/model";
+import { CATEGORY_ORDER, type Model } from "../data/model";
 
 export interface Lane {
   kind: "process" | "thread" | "stream";
@@ -15,6 +15,7 @@ export interface Lane {
   launches: Int32Array; // rows of `launches`, by start
   weight: number; // CPU time
   longest: number; // longest time that one sample stands for
+  bins: Float32Array | null; // sampled time by bin and category, for drawing from afar
 }
 
 const NONE = new Int32Array(0);
@@ -28,7 +29,7 @@ export function buildLanes(model: Model): Lane[] {
       const actor = model.threadById.get(thread);
       lane = {
         kind: "thread", label: model.threadLabel(thread), note: actor ? `${actor.kind || "thread"} ${actor.tid}` : "",
-        process: actor?.process ?? -1, thread, samples: NONE, slices: [], launches: NONE, weight: 0, longest: 0,
+        process: actor?.process ?? -1, thread, samples: NONE, slices: [], launches: NONE, weight: 0, longest: 0, bins: null,
       };
       threads.set(thread, lane);
     }
@@ -62,7 +63,7 @@ export function buildLanes(model: Model): Lane[] {
     const own = lanes.filter((lane) => lane.process === process);
     own.sort((a, b) => Number(isMain(model, b)) - Number(isMain(model, a)) || b.weight - a.weight || a.thread - b.thread);
     const name = `${roles.get(process) ?? "process"}${rank >= 0 ? `, rank ${rank}` : ""}`;
-    out.push({ kind: "process", label: name, note: `${own.length} threads`, process, thread: -1, samples: NONE, slices: [], launches: NONE, weight: 0, longest: 0 });
+    out.push({ kind: "process", label: name, note: `${own.length} threads`, process, thread: -1, samples: NONE, slices: [], launches: NONE, weight: 0, longest: 0, bins: null });
     out.push(...own, ...streams.filter((lane) => lane.process === process));
   }
   return out;
@@ -119,7 +120,7 @@ function streamLanes(model: Model): Lane[] {
     if (!group) {
       const lane: Lane = {
         kind: "stream", label: `GPU ${device[i]} stream ${stream[i]}`, note: "kernels and copies", process: process[i], thread: -1,
-        samples: NONE, slices: [], launches: NONE, weight: 0, longest: 0,
+        samples: NONE, slices: [], launches: NONE, weight: 0, longest: 0, bins: null,
       };
       groups.set(key, (group = { lane, rows: [], device: device[i], stream: stream[i] }));
     }
@@ -131,6 +132,30 @@ function streamLanes(model: Model): Lane[] {
       group.lane.slices = [Int32Array.from(group.rows)];
       return group.lane;
     });
+}
+
+export const BINS = 8192;
+
+// A lane's samples summed into BINS equal stretches of the recording.
+export function binsOf(model: Model, lane: Lane): Float32Array {
+  if (lane.bins) return lane.bins;
+  const kinds = CATEGORY_ORDER.length;
+  const out = new Float32Array(BINS * kinds);
+  const time = model.column("samples", "time");
+  const weight = model.column("samples", "weight");
+  const width = model.duration / BINS;
+  for (const row of lane.samples) {
+    const length = model.slot > 1 ? model.slot : Math.max(1, weight[row]);
+    const start = model.slot > 1 ? time[row] : time[row] - length;
+    const density = weight[row] / length;
+    const first = Math.max(0, Math.floor(start / width));
+    const last = Math.min(BINS - 1, Math.floor((start + length) / width));
+    for (let bin = first; bin <= last; bin++) {
+      const covered = Math.min(start + length, (bin + 1) * width) - Math.max(start, bin * width);
+      if (covered > 0) out[bin * kinds + model.category[row]] += covered * density;
+    }
+  }
+  return (lane.bins = out);
 }
 
 // First position in `rows` whose `column` value is at least `value`.

@@ -58,11 +58,11 @@ export const LIGHT_THEME = theme(LIGHT, {
   dark: false, page: "#fbfbfa", panel: "#ffffff", line: "#e3e4e7", text: "#1d2026", faint: "#5d6470",
   accent: "#1f5fbf", match: "#ffd84d", onFill: "#1a1c20", band: "#f1f2f4", warm: "#faf1e4", select: "#1f5fbf22",
   hues: ["#9dc0f2", "#84cfc0", "#f2b27a", "#c3b3f0", "#a9d48a", "#e0b4c6", "#e0d3aa", "#9fd3e8", "#eb9a94", "#c9d48a", "#d8bfe0", "#b9c2ce"],
-  worse: [214, 84, 74], better: [74, 124, 205],
+  worse: [226, 112, 102], better: [104, 152, 226],
 });
 export const DARK_THEME = theme(DARK, {
   dark: true, page: "#15171b", panel: "#1b1e23", line: "#30343c", text: "#e6e8ec", faint: "#a0a7b3",
-  accent: "#7fb0ff", match: "#8a6d00", onFill: "#f2f3f5", band: "#1d2026", warm: "#2a2318", select: "#7fb0ff2e",
+  accent: "#7fb0ff", match: "#775e00", onFill: "#f2f3f5", band: "#1d2026", warm: "#2a2318", select: "#7fb0ff2e",
   hues: ["#2d5a96", "#1d6f63", "#8f4f16", "#5a4b97", "#416f27", "#77425b", "#675a32", "#1f6680", "#943a36", "#5d6a1d", "#6b4a76", "#4a5563"],
   worse: [150, 50, 44], better: [44, 86, 160],
 });

@@ -3,7 +3,7 @@
 // launch to kernel. What is narrower than a pixel is drawn once per pixel.
 
 import { CATEGORY_ORDER, type Model } from "../data/model";
-import { lowerBound, type Lane } from "../calc/lanes";
+import { BINS, binsOf, lowerBound, type Lane } from "../calc/lanes";
 import { time as showTime } from "../calc/format";
 import { fade } from "./flame";
 import { fit, type Pen } from "./pen";
@@ -199,9 +199,39 @@ export class TimelinePicture implements Picture {
     const kinds = CATEGORY_ORDER.length;
     if (this.columns.length < plot * kinds) this.columns = new Float64Array(plot * kinds);
     this.columns.fill(0, 0, plot * kinds);
+    const perPixel = (this.to - this.from) / plot;
+    if (perPixel >= model.duration / BINS) this.fromBins(binsOf(model, lane), plot, perPixel);
+    else this.fromSamples(lane, plot, perPixel);
+    for (let px = 0; px < plot; px++) {
+      let filled = 0;
+      let sum = 0;
+      for (let c = 0; c < kinds; c++) sum += this.columns[px * kinds + c];
+      if (sum < 0.004) continue;
+      const scale = (STRIP - 2) / Math.max(1, sum);
+      for (const c of CATEGORY_ORDER) {
+        const tall = this.columns[px * kinds + c] * scale;
+        if (tall < 0.15) continue;
+        pen.rect(this.gutter + px, y + STRIP - 2 - filled - tall, 1, tall, theme.category[c]);
+        filled += tall;
+      }
+    }
+  }
+
+  private fromBins(bins: Float32Array, plot: number, perPixel: number): void {
+    const kinds = CATEGORY_ORDER.length;
+    const width = this.model.duration / BINS;
+    const last = Math.min(BINS - 1, Math.floor(this.to / width));
+    for (let bin = Math.floor(this.from / width); bin <= last; bin++) {
+      const px = Math.min(plot - 1, Math.max(0, Math.floor(((bin + 0.5) * width - this.from) / perPixel)));
+      for (let c = 0; c < kinds; c++) this.columns[px * kinds + c] += bins[bin * kinds + c] / perPixel;
+    }
+  }
+
+  private fromSamples(lane: Lane, plot: number, perPixel: number): void {
+    const { model } = this;
+    const kinds = CATEGORY_ORDER.length;
     const time = model.column("samples", "time");
     const weight = model.column("samples", "weight");
-    const perPixel = (this.to - this.from) / plot;
     const slot = model.slot;
     const from = slot > 1 ? lowerBound(lane.samples, time, this.from - slot) : lowerBound(lane.samples, time, this.from);
     for (let i = from; i < lane.samples.length; i++) {
@@ -222,19 +252,6 @@ export class TimelinePicture implements Picture {
       for (let px = Math.floor(a); px <= last; px++) {
         const covered = Math.min(b, px + 1) - Math.max(a, px);
         if (covered > 0) this.columns[px * kinds + category] += covered * density;
-      }
-    }
-    for (let px = 0; px < plot; px++) {
-      let filled = 0;
-      let sum = 0;
-      for (let c = 0; c < kinds; c++) sum += this.columns[px * kinds + c];
-      if (sum < 0.004) continue;
-      const scale = (STRIP - 2) / Math.max(1, sum);
-      for (const c of CATEGORY_ORDER) {
-        const tall = this.columns[px * kinds + c] * scale;
-        if (tall < 0.15) continue;
-        pen.rect(this.gutter + px, y + STRIP - 2 - filled - tall, 1, tall, theme.category[c]);
-        filled += tall;
       }
     }
   }

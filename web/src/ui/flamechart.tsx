@@ -55,7 +55,9 @@ export function FlameChart(props: {
     const whole = picture.to - picture.from >= tree.sum * 0.999999;
     const word = whole ? null : `${(picture.from / tree.sum).toFixed(9)}-${(picture.to / tree.sum).toFixed(9)}`;
     last.current = word ?? "";
-    props.onZoom?.(word);
+    // Browsers refuse more than a few address changes a second.
+    clearTimeout(timer);
+    timer = setTimeout(() => props.onZoom?.(word), 120) as unknown as number;
   };
   const tip = (node: number): Lines => {
     const label = tree.labels[tree.label[node]];
@@ -126,6 +128,8 @@ export function FlameChart(props: {
     />
   );
 }
+
+let timer = 0;
 
 function keys(
   chart: Chart,

@@ -75,7 +75,7 @@ export function DataTable<Row>(props: {
     <div class="table" data-table={props.id}>
       <div class="table-bar">
         <span class="note">
-          {sorted.length.toLocaleString("en-US")} rows{props.note && <> · {props.note}</>}
+          {sorted.length.toLocaleString("en-US")} {sorted.length === 1 ? "row" : "rows"}{props.note && <> · {props.note}</>}
         </span>
         <ExportMenu
           items={[

@@ -43,8 +43,9 @@ export function DiffView({ model, before, store, theme, match }: ViewProps) {
     const change = both.after[node] - both.before[node];
     const most = Math.max(both.after[node], both.before[node]) || 1;
     // What sampling alone could have done stays grey.
-    const sure = Math.max(0, Math.min(1, Math.abs(change) / (2 * both.deviation[node] + 0.002 * unit.sum) - 0.5));
-    return (change / most) * sure;
+    const noise = both.deviation[node];
+    const sure = Math.max(0, Math.min(1, (Math.abs(change) - noise) / (noise + 0.001 * unit.sum)));
+    return Math.sign(change) * Math.sqrt(Math.abs(change) / most) * sure;
   };
   return (
     <section class="view" data-view="diff">
@@ -112,11 +113,11 @@ export function DiffView({ model, before, store, theme, match }: ViewProps) {
         height="60vh"
         note={everything ? undefined : "only rows whose 95 % interval does not hold zero"}
         columns={[
-          { id: "name", title: "Function", meaning: "Function, operator or module", width: "minmax(150px, 1fr)", value: (row) => row.label.name, show: (row) => <><i class="dot" style={{ background: theme.layer[row.label.layer] }} />{row.label.name}</> },
+          { id: "name", title: "Function", meaning: "Function, operator or module", width: "minmax(110px, 1fr)", value: (row) => row.label.name, show: (row) => <><i class="dot" style={{ background: theme.layer[row.label.layer] }} />{row.label.name}</> },
           { id: "before", title: "Before", meaning: "In the first recording", width: "100px", wide: true, value: (row) => row.before, show: (row) => amount(unit, row.before) },
           { id: "after", title: "After", meaning: "In the second recording", width: "100px", wide: true, value: (row) => row.after, show: (row) => amount(unit, row.after) },
-          { id: "size", title: "Change", meaning: "After less before; sorted by size", width: "110px", value: (row) => Math.abs(row.after - row.before), show: (row) => <span class={row.after > row.before ? "worse" : "better"}>{signed(row.after - row.before, (v) => amount(unit, v))}</span> },
-          { id: "interval", title: "95 % interval", meaning: "Where the true change lies, with 95 % confidence", width: "170px", value: (row) => row.low, show: (row) => (Number.isFinite(row.low) ? `${signed(row.low, (v) => amount(unit, v))} … ${signed(row.high, (v) => amount(unit, v))}` : "unknown") },
+          { id: "size", title: "Change", meaning: "After less before; sorted by size", width: "100px", value: (row) => Math.abs(row.after - row.before), show: (row) => <span class={row.after > row.before ? "worse" : "better"}>{signed(row.after - row.before, (v) => amount(unit, v))}</span> },
+          { id: "interval", title: "95 % interval", meaning: "Where the true change lies, with 95 % confidence", width: "minmax(150px, 200px)", value: (row) => row.low, show: (row) => (Number.isFinite(row.low) ? `${signed(row.low, (v) => amount(unit, v))} … ${signed(row.high, (v) => amount(unit, v))}` : "unknown") },
           { id: "ratio", title: "Ratio", meaning: "After divided by before", width: "80px", wide: true, value: (row) => row.after / row.before, show: (row) => (row.before > 0 ? `× ${format.digits(row.after / row.before)}` : "new") },
         ]}
       />

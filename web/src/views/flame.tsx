@@ -37,6 +37,11 @@ export function FlameView({ model, store, theme, match }: ViewProps) {
     const byGroup = threads === "merged" ? null : (group: number) => model.threadLabel(group);
     return buildTree(rows, { hideRuntime: hide, byGroup, invert });
   }, [model, measure, threads, thread, hide, invert, range?.[0], range?.[1]]);
+  const found = useMemo(() => {
+    const matches = tree && labelMatches(tree, match);
+    return matches ? matchedTotal(tree, matches) : 0;
+  }, [tree, match]);
+  const used = useMemo(() => (tree ? [...new Set(tree.label)].map((label) => tree.labels[label].layer) : []), [tree]);
   if (!tree) {
     return (
       <Empty title="No stacks in this recording" command="sonde run your_script.py">
@@ -44,9 +49,6 @@ export function FlameView({ model, store, theme, match }: ViewProps) {
       </Empty>
     );
   }
-  const matches = labelMatches(tree, match);
-  const found = matches ? matchedTotal(tree, matches) : 0;
-  const used = [...new Set(tree.label)].map((label) => tree.labels[label].layer);
   return (
     <section class="view" data-view="flame">
       <div class="bar">

@@ -44,11 +44,11 @@ export function GpuView({ model, store, theme, match }: ViewProps) {
         note="percentages are of the window: first start to last end of work on the device"
         columns={[
           { id: "device", title: "Device", meaning: "Device and the process that used it", width: "minmax(110px, 1fr)", value: (d) => `GPU ${d.device} · process ${d.process}` },
-          { id: "window", title: "Window", meaning: "From the first start to the last end", width: "100px", value: (d) => d.window, show: (d) => format.time(d.window) },
+          { id: "window", title: "Window", meaning: "From the first start to the last end", width: "90px", wide: true, value: (d) => d.window, show: (d) => format.time(d.window) },
           { id: "busy", title: "Busy", meaning: "At least one kernel or copy was running", width: "120px", value: (d) => d.busy, show: (d) => `${format.time(d.busy)}  ${format.percent(d.busy / d.window)}`, bar: (d) => d.busy / d.window },
           { id: "idle", title: "Idle", meaning: "Nothing was running", width: "120px", value: (d) => d.idle, show: (d) => `${format.time(d.idle)}  ${format.percent(d.idle / d.window)}` },
           { id: "compute", title: "Compute", meaning: "Union of compute kernels", width: "120px", wide: true, value: (d) => d.compute, show: (d) => `${format.time(d.compute)}  ${format.percent(d.compute / d.window)}` },
-          { id: "comm", title: "Communication", meaning: "Union of collectives", width: "120px", wide: true, value: (d) => d.communication, show: (d) => `${format.time(d.communication)}  ${format.percent(d.communication / d.window)}` },
+          { id: "comm", title: "Communication", meaning: "Union of collectives", width: "136px", wide: true, value: (d) => d.communication, show: (d) => `${format.time(d.communication)}  ${format.percent(d.communication / d.window)}` },
           { id: "overlap", title: "Overlapped", meaning: "Communication at the same time as compute, as a share of communication", width: "110px", wide: true, value: (d) => d.overlap, show: (d) => (d.communication ? format.percent(d.overlap / d.communication) : "–") },
           { id: "copy", title: "Copies", meaning: "Union of copies and sets", width: "110px", wide: true, value: (d) => d.copy, show: (d) => format.time(d.copy) },
           { id: "events", title: "Events", meaning: "Kernels, copies and sets", width: "80px", wide: true, value: (d) => d.events, show: (d) => format.count(d.events) },
@@ -71,7 +71,7 @@ export function GpuView({ model, store, theme, match }: ViewProps) {
         }
         columns={[
           {
-            id: "name", title: "Kernel", meaning: "Kernel, copy or set; click to see it in the timeline", width: "minmax(170px, 1fr)", value: (row) => row.name,
+            id: "name", title: "Kernel", meaning: "Kernel, copy or set; click to see it in the timeline", width: "minmax(130px, 1fr)", value: (row) => row.name,
             show: (row) => (
               <>
                 <i class="dot" style={{ background: theme.gpu[row.work] }} />
@@ -81,10 +81,10 @@ export function GpuView({ model, store, theme, match }: ViewProps) {
           },
           { id: "work", title: "Work", meaning: "Compute, communication, copy or sync", width: "110px", wide: true, value: (row) => GPU_WORK[row.work] },
           { id: "calls", title: "Calls", meaning: "How often it ran", width: "80px", value: (row) => row.calls, show: (row) => format.count(row.calls) },
-          { id: "total", title: "Total", meaning: "Sum of durations on the device", width: "130px", value: (row) => row.total, show: (row) => `${format.time(row.total)}  ${format.percent(row.total / sum)}`, bar: (row) => row.total / sum },
+          { id: "total", title: "Total", meaning: "Sum of durations on the device", width: "minmax(112px, 136px)", value: (row) => row.total, show: (row) => `${format.time(row.total)}  ${format.percent(row.total / sum)}`, bar: (row) => row.total / sum },
           { id: "mean", title: "Mean", meaning: "Total divided by calls", width: "90px", wide: true, value: (row) => row.total / row.calls, show: (row) => format.time(row.total / row.calls) },
           { id: "longest", title: "Longest", meaning: "Longest single run", width: "90px", wide: true, value: (row) => row.longest, show: (row) => format.time(row.longest) },
-          { id: "occupancy", title: "Occupancy", meaning: "Mean estimated achieved occupancy; – when the trace has none", width: "90px", wide: true, value: (row) => row.occupancy, show: (row) => (row.occupancy >= 0 ? `${format.digits(row.occupancy)} %` : "–") },
+          { id: "occupancy", title: "Occupancy", meaning: "Mean estimated achieved occupancy; – when the trace has none", width: "104px", wide: true, value: (row) => row.occupancy, show: (row) => (row.occupancy >= 0 ? `${format.digits(row.occupancy)} %` : "–") },
         ]}
       />
     </section>

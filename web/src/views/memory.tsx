@@ -70,10 +70,10 @@ export function MemoryView({ model, store, theme, match }: ViewProps) {
                   file="memory-at-peak"
                   height="340px"
                   columns={[
-                    { id: "op", title: "Allocated by", meaning: "Operator around the allocation", width: "minmax(150px, 1fr)", value: (row) => row.op },
+                    { id: "op", title: "Allocated by", meaning: "Operator around the allocation", width: "minmax(110px, 1fr)", value: (row) => row.op },
                     { id: "module", title: "Module", meaning: "Module around the allocation", width: "minmax(100px, 0.7fr)", wide: true, value: (row) => row.module },
-                    { id: "category", title: "Category", meaning: "Parameter, gradient, optimizer state, activation, temporary, input or unknown", width: "120px", value: (row) => row.category },
-                    { id: "bytes", title: "Bytes", meaning: "Bytes alive at the peak", width: "110px", value: (row) => row.bytes, show: (row) => format.bytes(row.bytes), bar: (row) => row.bytes / Math.max(1, peak.known) },
+                    { id: "category", title: "Category", meaning: "Parameter, gradient, optimizer state, activation, temporary, input or unknown", width: "minmax(84px, 120px)", value: (row) => row.category },
+                    { id: "bytes", title: "Bytes", meaning: "Bytes alive at the peak", width: "minmax(84px, 110px)", value: (row) => row.bytes, show: (row) => format.bytes(row.bytes), bar: (row) => row.bytes / Math.max(1, peak.known) },
                     { id: "blocks", title: "Blocks", meaning: "Number of blocks", width: "80px", wide: true, value: (row) => row.blocks, show: (row) => format.count(row.blocks) },
                   ]}
                 />

@@ -35,7 +35,7 @@ export function OperatorsView(props: ViewProps) {
   const memory = chosen.some((row) => row.allocated > 0);
   const pruned = model.facts.kept?.ops;
   const columns: TableColumn<OpRow>[] = [
-    { id: "name", title: "Operator", meaning: "Name of the call", width: "minmax(160px, 1fr)", value: (row) => row.name },
+    { id: "name", title: "Operator", meaning: "Name of the call", width: "minmax(140px, 1fr)", value: (row) => row.name },
   ];
   if (by !== "name") {
     const title = { shape: "Input shapes", module: "Module", line: "Line", thread: "Thread" }[by as Exclude<GroupBy, "name">];
@@ -47,7 +47,7 @@ export function OperatorsView(props: ViewProps) {
   }
   columns.push(
     { id: "calls", title: "Calls", meaning: "Number of calls in the recorded windows", width: "70px", value: (row) => row.calls, show: (row) => format.count(row.calls) },
-    { id: "self", title: "Self CPU", meaning: "Wall time inside the call, less the calls it made", width: "146px", value: (row) => row.self, show: (row) => `${format.time(row.self)}  ${format.percent(row.self / sum)}`, bar: (row) => row.self / sum },
+    { id: "self", title: "Self CPU", meaning: "Wall time inside the call, less the calls it made", width: "minmax(112px, 146px)", value: (row) => row.self, show: (row) => `${format.time(row.self)}  ${format.percent(row.self / sum)}`, bar: (row) => row.self / sum },
     { id: "total", title: "Total CPU", meaning: "Wall time inside the call with everything it called", width: "100px", wide: true, value: (row) => row.total, show: (row) => format.time(row.total) },
     { id: "mean", title: "Per call", meaning: "Self time divided by calls", width: "90px", wide: true, value: (row) => row.self / row.calls, show: (row) => format.time(row.self / row.calls) },
   );
@@ -151,7 +151,7 @@ function ModuleTable({ model, store, match }: ViewProps) {
               </span>
             ),
           },
-          { id: "total", title: "Total", meaning: "Time inside the module and its submodules", width: "146px", value: (row) => row.total, show: (row) => `${format.time(row.total)}  ${format.percent(row.total / sum)}`, bar: (row) => row.total / sum },
+          { id: "total", title: "Total", meaning: "Time inside the module and its submodules", width: "minmax(112px, 146px)", value: (row) => row.total, show: (row) => `${format.time(row.total)}  ${format.percent(row.total / sum)}`, bar: (row) => row.total / sum },
           { id: "self", title: "Self", meaning: "Time inside the module but not in a submodule", width: "110px", value: (row) => row.self, show: (row) => format.time(row.self) },
           { id: "step", title: range ? "In range" : "Per step", meaning: "Total divided by the number of steps", width: "100px", wide: true, value: (row) => row.total / steps, show: (row) => format.time(row.total / steps) },
           { id: "calls", title: "Calls", meaning: "Calls in recorded windows", width: "80px", wide: true, value: (row) => row.calls, show: (row) => (row.calls ? format.count(row.calls) : "–") },

@@ -117,13 +117,13 @@ export function PrimitivesView({ model, store, theme, match }: ViewProps) {
         file="primitives"
         note={`percentages are of ${format.time(sum * 1e6)}, all execution time the libraries printed`}
         columns={[
-          { id: "kind", title: "Kind", meaning: "Kind of primitive", width: "110px", value: (row) => (row.event.startsWith("exec") || !row.event ? row.kind : `${row.kind} (${row.event})`) },
-          { id: "implementation", title: "Implementation", meaning: "What the library chose; ref means unoptimised", width: "minmax(130px, 0.8fr)", value: (row) => row.implementation },
+          { id: "kind", title: "Kind", meaning: "Kind of primitive", width: "minmax(70px, 110px)", value: (row) => (row.event.startsWith("exec") || !row.event ? row.kind : `${row.kind} (${row.event})`) },
+          { id: "implementation", title: "Implementation", meaning: "What the library chose; ref means unoptimised", width: "minmax(100px, 0.8fr)", value: (row) => row.implementation },
           { id: "quality", title: "Quality", meaning: "Good, fallback, reference, vendor or unknown", width: "90px", wide: true, value: (row) => row.quality },
-          { id: "shape", title: "Problem", meaning: "Shape as printed", width: "minmax(120px, 1fr)", value: (row) => row.shape },
+          { id: "shape", title: "Problem", meaning: "Shape as printed", width: "minmax(90px, 1fr)", value: (row) => row.shape },
           { id: "dtypes", title: "Types", meaning: "Data types: source, weights, bias, destination", width: "110px", wide: true, value: (row) => row.dtypes },
           { id: "calls", title: "Calls", meaning: "Number of calls", width: "70px", wide: true, value: (row) => row.calls, show: (row) => format.count(row.calls) },
-          { id: "ms", title: "Time", meaning: "Time as the library printed it", width: "130px", value: (row) => row.ms, show: (row) => `${format.time(row.ms * 1e6)}  ${format.percent(row.ms / sum)}`, bar: (row) => row.ms / sum },
+          { id: "ms", title: "Time", meaning: "Time as the library printed it", width: "minmax(110px, 130px)", value: (row) => row.ms, show: (row) => `${format.time(row.ms * 1e6)}  ${format.percent(row.ms / sum)}`, bar: (row) => row.ms / sum },
           { id: "rate", title: "FLOP/s", meaning: "Floating point operations by time; – when unknown", width: "90px", wide: true, value: (row) => row.flops / (row.ms / 1e3), show: (row) => (row.flops > 0 ? format.scaled(row.flops / (row.ms / 1e3), "") : "–") },
           { id: "bandwidth", title: "GB/s", meaning: "Bytes that must move by time", width: "80px", wide: true, value: (row) => row.bytes / (row.ms / 1e3), show: (row) => (row.bytes > 0 ? format.digits(row.bytes / (row.ms / 1e3) / 1e9) : "–") },
         ]}

@@ -64,7 +64,7 @@ export function SandwichView({ model, store, theme, match }: ViewProps) {
           note={focus < 0 ? "pick a row to see its callers and callees" : undefined}
           columns={[
             {
-              id: "name", title: "Function", meaning: "Name of the function, operator or module", width: "minmax(180px, 1fr)",
+              id: "name", title: "Function", meaning: "Name of the function, operator or module", width: "minmax(130px, 1fr)",
               value: (row) => labels[row.key].name,
               show: (row) => (
                 <>
@@ -73,8 +73,8 @@ export function SandwichView({ model, store, theme, match }: ViewProps) {
                 </>
               ),
             },
-            { id: "self", title: "Self", meaning: "Time in the function itself, not in what it called", width: "142px", value: (row) => row.self, show: (row) => `${amount(rows, row.self)}  ${format.percent(row.self / sum)}`, bar: (row) => row.self / sum },
-            { id: "total", title: "Total", meaning: "Time in the function and everything it called; recursion counted once", width: "142px", value: (row) => row.total, show: (row) => `${amount(rows, row.total)}  ${format.percent(row.total / sum)}`, bar: (row) => row.total / sum },
+            { id: "self", title: "Self", meaning: "Time in the function itself, not in what it called", width: "minmax(112px, 142px)", value: (row) => row.self, show: (row) => `${amount(rows, row.self)}  ${format.percent(row.self / sum)}`, bar: (row) => row.self / sum },
+            { id: "total", title: "Total", meaning: "Time in the function and everything it called; recursion counted once", width: "minmax(112px, 142px)", value: (row) => row.total, show: (row) => `${amount(rows, row.total)}  ${format.percent(row.total / sum)}`, bar: (row) => row.total / sum },
             { id: "count", title: rows.samples ? "Samples" : "Calls", meaning: rows.samples ? "Samples behind the total: few samples, rough number" : "Rows behind the total", width: "80px", wide: true, value: (row) => row.count, show: (row) => format.count(row.count) },
             { id: "where", title: "Where", meaning: "File or library", width: "minmax(90px, 0.5fr)", wide: true, value: (row) => labels[row.key].file || labels[row.key].library, show: (row) => format.baseName(labels[row.key].file || labels[row.key].library) },
           ]}

@@ -1,0 +1,260 @@
+// Real use of a report in headless Chromium. Each check is one sentence that
+// a person could say; the result is one JSON object: sentence → "ok" or what
+// was seen instead.   node checks.mjs SUITE report.html
+
+import { readFileSync } from "node:fs";
+import { launch, openPage } from "./session.mjs";
+import { contrastProblems } from "./contrast.mjs";
+
+const [suite, file] = process.argv.slice(2);
+const browser = await launch();
+const results = {};
+
+async function check(name, hash, run, options = {}) {
+  const { page, problems, context } = await openPage(browser, file, hash, options);
+  try {
+    await run(page);
+    results[name] = problems.length ? problems.join("; ") : "ok";
+  } catch (error) {
+    results[name] = `${String(error.message ?? error).split("\n").slice(0, 3).join(" ")} ${problems.join("; ")}`;
+  }
+  await context.close();
+}
+
+function expect(condition, message) {
+  if (!condition) throw new Error(message);
+}
+
+const VIEWS = ["overview", "timeline", "flame", "sandwich", "operators", "source", "memory", "gpu", "primitives", "machine", "guide"];
+const text = (page, selector) => page.locator(selector).first().textContent();
+const canvasBox = (page) => page.locator(".chart canvas").first().boundingBox();
+
+async function save(page, item) {
+  await page.locator(".export > button").first().click();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: item }).click()]);
+  return { name: download.suggestedFilename(), content: readFileSync(await download.path()) };
+}
+
+async function everyView(scheme, width) {
+  for (const view of VIEWS) {
+    await check(`${view} opens, ${scheme}, ${width} px, readable`, `#${view}`, async (page) => {
+      await page.waitForSelector(`[data-view="${view}"], .empty`);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      expect(wide <= width, `the page is ${wide} px wide`);
+      const bad = await contrastProblems(page);
+      expect(!bad.length, `contrast: ${bad.slice(0, 3).join(", ")}`);
+    }, { width, height: 800, scheme });
+  }
+}
+
+const suites = {
+  async views() {
+    await everyView("light", 1280);
+    await everyView("dark", 400);
+  },
+
+  async use() {
+    await check("search finds in the flame and says how much", "#flame", async (page) => {
+      await page.keyboard.press("/");
+      await page.keyboard.type("gelu");
+      const note = await text(page, "[data-role=flame-note]");
+      expect(/matches hold [\d.]+ %/.test(note), note);
+      expect(page.url().includes("q=gelu"), page.url());
+    });
+    await check("search takes expressions, and says when one is wrong", "#operators?re=1", async (page) => {
+      await page.locator("input[type=search]").fill("^aten::(gelu|add)$");
+      const names = await page.locator("[data-table=ops] .table-row > span:first-child").allTextContents();
+      expect(names.length === 2 && names.every((n) => /^aten::(gelu|add)$/.test(n)), names.join());
+      await page.locator("input[type=search]").fill("(");
+      expect(await page.locator(".search.wrong").count(), "no mark on the wrong expression");
+    });
+    await check("a click in the flame zooms, Escape zooms out", "#flame", async (page) => {
+      const box = await canvasBox(page);
+      await page.mouse.click(box.x + 40, box.y + 75);
+      await page.waitForFunction(() => location.hash.includes("flame.zoom="));
+      await page.keyboard.press("Escape");
+      await page.waitForFunction(() => !location.hash.includes("flame.zoom="));
+    });
+    await check("runtime frames are hidden until asked for", "#flame", async (page) => {
+      const levels = () => page.evaluate(() => document.querySelector(".chart").sondeChart.picture.rows);
+      const hidden = await levels();
+      await page.locator("[data-toggle=hide]").click();
+      expect((await levels()) > hidden, `${await levels()} levels, ${hidden} before`);
+    });
+    await check("flame can invert, flip, split by thread and measure waiting", "#flame", async (page) => {
+      await page.locator("[data-toggle=invert]").click();
+      await page.locator("[data-toggle=flip]").click();
+      await page.locator('[aria-label="Threads"] [data-value=thread]').click();
+      await page.locator('[aria-label="What is measured"] [data-value=off]').click();
+      expect(/waiting time/.test(await text(page, "[data-role=flame-note]")), "not waiting time");
+    });
+    await check("a drag in the timeline selects a range that every view follows", "#timeline", async (page) => {
+      const box = await canvasBox(page);
+      await page.mouse.move(box.x + 600, box.y + 90);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 800, box.y + 90, { steps: 5 });
+      await page.mouse.up();
+      await page.waitForSelector("[data-role=range]");
+      await page.locator("[data-tab=flame]").click();
+      expect(/selected range/.test(await text(page, "[data-role=flame-note]")), "the flame does not follow");
+      await page.locator("[data-tab=overview]").click();
+      expect(/selected range/.test(await text(page, "[data-role=layers]")), "the overview does not follow");
+      await page.locator("[data-tab=operators]").click();
+      await page.waitForSelector("[data-table=ops]");
+      await page.keyboard.press("Escape");
+      await page.waitForFunction(() => !document.querySelector("[data-role=range]"));
+    });
+    await check("keys zoom and move the timeline", "#timeline", async (page) => {
+      await page.locator(".chart").focus();
+      for (const key of "wwwd") await page.keyboard.press(key);
+      await page.waitForFunction(() => location.hash.includes("timeline.shown="));
+    });
+    await check("hovering a call says what it is", "#timeline", async (page) => {
+      const spot = await page.evaluate(() => {
+        const chart = document.querySelector(".chart").sondeChart;
+        const p = chart.picture;
+        const lane = p.lanes.findIndex((l) => l.slices.length);
+        const row = p.lanes[lane].slices[0][0];
+        const t = p.model.column("ops", "start")[row] + p.model.column("ops", "duration")[row] / 2;
+        return { x: p.x(t, chart.width), y: p.tops[lane] + 26 + 7 };
+      });
+      const box = await canvasBox(page);
+      await page.mouse.move(box.x + spot.x, box.y + spot.y);
+      expect(/duration/.test(await text(page, ".tooltip")), "no duration in the tooltip");
+    });
+    await check("a link restores view, range, search, zoom and choices", "#flame?flame.measure=both&flame.threads=thread&q=forward&range=1000000000-2000000000&flame.zoom=0.1-0.4", async (page) => {
+      expect((await page.locator("input[type=search]").inputValue()) === "forward", "search is not restored");
+      expect(await page.locator("[data-role=range]").count(), "range is not restored");
+      expect(await page.locator('[data-value=both][aria-checked=true]').count(), "measure is not restored");
+      const from = await page.evaluate(() => { const p = document.querySelector(".chart").sondeChart.picture; return p.from / p.tree.sum; });
+      expect(Math.abs(from - 0.1) < 1e-6, `zoom starts at ${from}`);
+    });
+    await check("back returns to the view before", "#overview", async (page) => {
+      await page.locator("[data-tab=flame]").click();
+      await page.goBack();
+      await page.waitForSelector("[data-view=overview]");
+    });
+    await check("a row of the sandwich shows callers and callees", "#sandwich", async (page) => {
+      await page.locator("[data-table=sandwich] .table-row").nth(2).click();
+      await page.waitForSelector("[data-role=focus]");
+      expect((await page.locator("[data-role=focus] canvas").count()) === 2, "not two pictures");
+    });
+    await check("a click on a column sorts by it", "#operators", async (page) => {
+      await page.locator("[data-sort=calls]").click();
+      const cells = await page.locator("[data-table=ops] .table-row > span:nth-child(2)").allTextContents();
+      const numbers = cells.map((c) => Number(c.replace(/,/g, "")));
+      expect(numbers.length > 5 && numbers.every((n, i) => !i || n <= numbers[i - 1]), numbers.slice(0, 9).join());
+    });
+    await check("a step in the overview selects it everywhere", "#overview", async (page) => {
+      const box = await page.locator("[data-role=steps] canvas").boundingBox();
+      await page.mouse.click(box.x + box.width / 2, box.y + box.height - 40);
+      await page.waitForSelector("[data-role=range]");
+    });
+    await check("the verdict is one sentence with a number", "#overview", async (page) => {
+      const said = await text(page, "[data-role=verdict]");
+      expect(/Bound by kernels: \d+ %/.test(said), said);
+    });
+    await check("insights are cards with saving and fix", "#overview", async (page) => {
+      expect((await page.locator("[data-insight]").count()) === 1, "no card");
+      expect(/per step/.test(await text(page, ".saving")), "no saving");
+    });
+    await check("the quality box counts what was lost", "#overview", async (page) => {
+      expect(/Lost samples44/.test(await text(page, "[data-role=quality]")), await text(page, "[data-role=quality]"));
+    });
+    await check("source shows lines of the project with their time", "#source", async (page) => {
+      expect(await page.locator(".source-line .num").filter({ hasText: "%" }).count(), "no line has time");
+      expect(/log_metrics/.test(await page.locator(".source").textContent()), "no source text");
+    });
+    await check("keys change views and theme", "#overview", async (page) => {
+      await page.keyboard.press("3");
+      await page.waitForSelector("[data-view=flame]");
+      await page.keyboard.press("?");
+      await page.waitForSelector("[data-view=guide]");
+      await page.keyboard.press("t");
+      await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
+    });
+    await check("the contrast check itself can fail", "#overview", async (page) => {
+      await page.addStyleTag({ content: ".note { color: #b0b4bb !important }" });
+      expect((await contrastProblems(page)).length > 0, "pale text was not noticed");
+    });
+    await check("tables export as CSV in the order shown", "#sandwich", async (page) => {
+      const { name, content } = await save(page, "CSV of these rows");
+      expect(name === "functions.csv" && /^Function,Self,Total/.test(content.toString()), `${name} ${content.toString().slice(0, 60)}`);
+    });
+    await check("pictures export as SVG and PNG", "#flame", async (page) => {
+      const svg = await save(page, "SVG of this picture");
+      expect(/^<svg xmlns/.test(svg.content.toString()) && svg.content.toString().includes("train"), "not the flame");
+      const png = await save(page, "PNG of this picture");
+      expect(png.content.subarray(1, 4).toString() === "PNG", "not a PNG");
+    });
+  },
+
+  async diff() {
+    await check("the comparison opens with a verdict and names what changed", "", async (page) => {
+      await page.waitForSelector("[data-view=diff]");
+      expect(/slower/.test(await text(page, "[data-role=diff-verdict]")), await text(page, "[data-role=diff-verdict]"));
+      expect(/Gelu/i.test(await text(page, "[data-table=diff] .table-row")), await text(page, "[data-table=diff]"));
+    });
+    await check("both recordings can be looked at", "#overview", async (page) => {
+      const after = await text(page, "[data-role=steps]");
+      await page.getByRole("radio", { name: "Before" }).click();
+      expect((await text(page, "[data-role=steps]")) !== after, "nothing changed");
+    });
+  },
+
+  async gpu() {
+    for (const view of ["overview", "timeline", "flame", "operators", "gpu", "memory"]) {
+      await check(`a real GPU trace: ${view}`, `#${view}`, async (page) => {
+        await page.waitForSelector(`[data-view="${view}"]`);
+        const bad = await contrastProblems(page);
+        expect(!bad.length, `contrast: ${bad.slice(0, 3).join(", ")}`);
+      });
+    }
+    await check("a real GPU trace: the timeline has streams, and kernels tied to launches", "#timeline", async (page) => {
+      const seen = await page.evaluate(() => {
+        const { model, lanes } = document.querySelector(".chart").sondeChart.picture;
+        const link = model.column("kernels", "launch");
+        return { streams: lanes.filter((l) => l.kind === "stream").length, linked: link.filter((l) => l >= 0).length / link.length };
+      });
+      expect(seen.streams > 0 && seen.linked > 0.9, JSON.stringify(seen));
+    });
+  },
+
+  async hostile() {
+    for (const view of VIEWS) {
+      await check(`hostile names, deep stacks, many threads: ${view}`, `#${view}`, async (page) => {
+        await page.waitForSelector(`[data-view="${view}"], .empty`);
+        const ran = await page.evaluate(() => window.pwned);
+        expect(ran === undefined, "a name was run as code");
+        const spent = await page.evaluate(async () => {
+          const host = document.querySelector(".chart, .table-scroll, main");
+          const start = performance.now();
+          host.scrollTop = host.scrollHeight;
+          await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+          return performance.now() - start;
+        });
+        expect(spent < 3000, `scrolling to the end took ${spent} ms`);
+      });
+    }
+    await check("hostile names are shown as text", "#sandwich", async (page) => {
+      const shown = await page.locator("[data-table=sandwich]").textContent();
+      expect(shown.includes("<script>") && shown.includes("␀"), shown.slice(0, 200));
+    });
+    await check("a stack of ten thousand frames can be scrolled in full", "#flame", async (page) => {
+      const rows = await page.evaluate(() => document.querySelector(".chart").sondeChart.picture.rows);
+      expect(rows > 10_000, `${rows} levels`);
+    });
+  },
+
+  async empty() {
+    for (const view of VIEWS) {
+      await check(`an empty recording: ${view} says what to do`, `#${view}`, async (page) => {
+        await page.waitForSelector(`[data-view="${view}"], .empty`);
+      });
+    }
+  },
+};
+
+await suites[suite]();
+console.log(JSON.stringify(results));
+await browser.close();

@@ -1,0 +1,107 @@
+"""The report in a real browser: what a person does, checked sentence by sentence.
+
+Chromium is driven by playwright-core from web/node_modules (`npm ci` in web/). The checks live in
+checks.mjs; here the pages are made, the suites run, and each sentence is asserted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sonde.render.html import Insight, ReportOptions, write_diff_report, write_report
+from sonde.store.meta import Meta
+from sonde.store.recording import Recording
+from tests.fixtures.hostile import hostile_run
+from tests.fixtures.synthetic import training_run
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = os.environ.get("SONDE_CHROMIUM", "/usr/bin/chromium")
+pytestmark = [
+    pytest.mark.skipif(
+        not Path(CHROMIUM).exists(), reason=f"needs Chromium at {CHROMIUM} (apt-get install chromium)"
+    ),
+    pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js"),
+    pytest.mark.skipif(
+        not (ROOT / "web" / "node_modules" / "playwright-core").exists(),
+        reason="needs playwright-core (npm ci in web/)",
+    ),
+]
+
+
+def shared_traces() -> Path | None:
+    """The folder of real traces, here or in any folder above."""
+    named = os.environ.get("SONDE_DATA")
+    for folder in [Path(named)] if named else [p / "shared" / "data" for p in ROOT.parents]:
+        if (folder / "traces").is_dir():
+            return folder / "traces"
+    return None
+
+
+def run_suite(suite: str, page: Path) -> dict[str, str]:
+    """Sentence → "ok" or what was seen instead."""
+    done = subprocess.run(
+        ["node", str(ROOT / "tests" / "browser" / "checks.mjs"), suite, str(page)],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    results: dict[str, str] = json.loads(done.stdout)
+    assert results
+    return results
+
+
+def failures(results: dict[str, str]) -> dict[str, str]:
+    return {sentence: seen for sentence, seen in results.items() if seen != "ok"}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "gpt.html"
+    insight = Insight("GELU runs alone", "aten::gelu moves 16 MB per call", "4–9 ms per step", "fuse it")
+    write_report(training_run(), path, ReportOptions(insights=[insight]))
+    return path
+
+
+def test_every_view_opens_and_is_readable_in_both_themes_and_at_400_px(page: Path) -> None:
+    results = run_suite("views", page)
+    assert len(results) == 22
+    assert failures(results) == {}
+
+
+def test_the_report_can_be_used(page: Path) -> None:
+    results = run_suite("use", page)
+    assert len(results) >= 20
+    assert failures(results) == {}
+
+
+def test_two_recordings_are_compared(tmp_path: Path) -> None:
+    write_diff_report(training_run(), training_run(seed=8, slow=3.0), tmp_path / "diff.html")
+    assert failures(run_suite("diff", tmp_path / "diff.html")) == {}
+
+
+def test_a_real_gpu_trace(tmp_path: Path) -> None:
+    traces = shared_traces()
+    if traces is None:
+        pytest.skip("needs shared/data/traces beside the checkout, or SONDE_DATA")
+    from sonde.importers import open_any
+
+    write_report(open_any(traces / "kineto_tb" / "resnet50_nw4_a.json.gz"), tmp_path / "gpu.html")
+    assert failures(run_suite("gpu", tmp_path / "gpu.html")) == {}
+
+
+def test_hostile_names_deep_stacks_and_many_threads_are_harmless(tmp_path: Path) -> None:
+    write_report(hostile_run(), tmp_path / "hostile.html")
+    assert failures(run_suite("hostile", tmp_path / "hostile.html")) == {}
+
+
+def test_an_empty_recording_explains_itself(tmp_path: Path) -> None:
+    write_report(Recording(Meta(program="nothing.py")), tmp_path / "empty.html")
+    assert failures(run_suite("empty", tmp_path / "empty.html")) == {}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { matcher } from "../src/calc/search";
+import { countWarmup } from "../src/calc/steps";
+import { bytes, percent, shareError, time } from "../src/calc/format";
+import { intersection, lengthOf, union } from "../src/calc/gpu";
+import { studentQuantile } from "../src/calc/diff";
+import { csv } from "../src/ui/save";
+import { contrast, DARK_THEME, LIGHT_THEME } from "../src/draw/theme";
+import { escapeXml, fit, SvgPen } from "../src/draw/pen";
+import { niceStep } from "../src/draw/curve";
+import { Store } from "../src/data/store";
+
+describe("format", () => {
+  it("names the unit and keeps three digits", () => {
+    expect([time(0), time(999), time(1234567), time(2.5e9), time(9e10)]).toEqual(["0", "999 ns", "1.23 ms", "2.50 s", "1.50 min"]);
+    expect([bytes(500), bytes(1536), bytes(5.5e9)]).toEqual(["500 B", "1.50 KiB", "5.12 GiB"]);
+    expect([percent(0.0004), percent(0.5), percent(0.031), percent(NaN)]).toEqual(["< 0.1 %", "50 %", "3.1 %", "–"]);
+  });
+  it("gives Wilson's half width", () => {
+    expect(shareError(0.5, 100)).toBeCloseTo(0.0961, 3);
+  });
+});
+
+describe("search", () => {
+  it("is without case as text, and says when an expression is wrong", () => {
+    expect(matcher("GeLu", false).test("aten::gelu")).toBe(true);
+    expect(matcher("a.*u$", true).test("aten::gelu")).toBe(true);
+    expect(matcher("(", true).error).toBeTruthy();
+    expect(matcher("(", false).test("f(x)")).toBe(true);
+  });
+});
+
+describe("steps", () => {
+  it("sets slow first steps apart and leaves a steady run alone", () => {
+    expect(countWarmup([300, 150, 100, 101, 99, 100, 102, 100])).toBe(2);
+    expect(countWarmup([100, 101, 99, 100, 102, 100])).toBe(0);
+  });
+});
+
+describe("device time", () => {
+  it("is the union, and overlap the intersection", () => {
+    expect(lengthOf(union([[5, 8], [0, 3], [2, 6]]))).toBe(8);
+    expect(intersection(union([[0, 10]]), union([[5, 7], [9, 20]]))).toBe(3);
+  });
+});
+
+describe("statistics", () => {
+  it("knows Student's quantiles", () => {
+    expect(studentQuantile(1)).toBeCloseTo(12.706, 2);
+    for (const [degrees, wanted] of [[10, 2.228], [15, 2.131], [20, 2.086], [30, 2.042], [60, 2.0], [1000, 1.962]]) {
+      expect(Math.abs(studentQuantile(degrees) - wanted)).toBeLessThan(0.006);
+    }
+  });
+});
+
+describe("export", () => {
+  it("quotes what a spreadsheet would split or run", () => {
+    expect(csv([["a,b", '=cmd|" /C calc"!A0', 3, NaN]])).toBe('"a,b","\'=cmd|"" /C calc""!A0",3,\r\n');
+  });
+  it("escapes names in SVG", () => {
+    const pen = new SvgPen();
+    pen.text("</text><script>alert(1)</script>", 0, 0, "#000", 10);
+    expect(pen.document(10, 10, "#fff")).not.toContain("<script>");
+    expect(escapeXml(`<&"'>`)).not.toMatch(/[<>"']/);
+  });
+  it("cuts a label to its box", () => {
+    expect(fit("abcdefghijklmnop", 50, 10)).toMatch(/…$/);
+    expect(fit("abc", 4, 10)).toBe("");
+  });
+});
+
+describe("colours", () => {
+  for (const theme of [LIGHT_THEME, DARK_THEME]) {
+    it(`${theme.dark ? "dark" : "light"}: text on every fill reaches 4.5 to 1`, () => {
+      const hex = (rgb: number[]) => `#${rgb.map((v) => v.toString(16).padStart(2, "0")).join("")}`;
+      const fills = [...theme.layer, ...theme.category, ...theme.gpu, ...theme.kind, ...theme.hues, theme.match, hex(theme.worse), hex(theme.better)];
+      for (const fill of fills) expect([fill, contrast(theme.onFill, fill) >= 4.5]).toEqual([fill, true]);
+      for (const ground of [theme.page, theme.panel, theme.band, theme.warm]) {
+        expect([ground, contrast(theme.text, ground) >= 4.5, contrast(theme.faint, ground) >= 4.5]).toEqual([ground, true, true]);
+      }
+    });
+  }
+  it("knows the ratio of black and white", () => expect(contrast("#000000", "#ffffff")).toBeCloseTo(21, 5));
+});
+
+describe("axis", () => {
+  it("steps by 1, 2, 5 or powers of two", () => {
+    expect([niceStep(3, false), niceStep(0.13, false), niceStep(100, true)]).toEqual([5, 0.2, 128]);
+  });
+});
+
+describe("links", () => {
+  it("say everything and come back", () => {
+    const store = new Store("#flame?range=10-250&q=a%26b&re=1");
+    expect([store.view, store.range, store.get("q", ""), store.flag("re", false)]).toEqual(["flame", [10, 250], "a&b", true]);
+    expect(new Store(store.hash()).params).toEqual(store.params);
+  });
+  it("ignore a range that is none", () => expect(new Store("#flame?range=x").range).toBe(null));
+});
