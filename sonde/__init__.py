@@ -4,3 +4,18 @@ Importing this package imports neither torch nor anything heavy.
 """
 
 __version__ = "0.1.0"
+
+_API = ("profile", "region", "step")
+
+
+def __getattr__(name: str) -> object:
+    """`sonde.profile`, `sonde.step` and `sonde.region`, imported when first asked for."""
+    if name in _API:
+        from sonde.record import annotate
+
+        return getattr(annotate, name)
+    raise AttributeError(f"module 'sonde' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_API])

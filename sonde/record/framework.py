@@ -17,10 +17,16 @@ from sonde.record import marks as mark_files
 from sonde.record.module_paths import ModulePaths
 from sonde.record.primitives import read_primitives
 from sonde.record.roster import Roster
-from sonde.record.window_tables import Numbering, read_window, read_window_lines
+from sonde.record.window_tables import (
+    Numbering,
+    WindowTables,
+    read_own_trace,
+    read_window,
+    read_window_lines,
+)
 from sonde.store import build
 
-PER_WINDOW = ("ops", "memory", "kernels", "launches")
+PER_WINDOW = ("ops", "memory", "kernels", "launches", "losses")
 
 
 @dataclass(frozen=True)
@@ -39,10 +45,30 @@ def framework_tables(raw: Path, processes: Table | None = None, threads: Table |
     logs = [mark_files.read(path) for path in sorted(raw.glob("*.marks*.jsonl"))]
     for log in logs:
         _know(roster, log)
-    parts: dict[str, list[Table]] = {name: [] for name in PER_WINDOW}
-    losses: list[tuple[int, str, int, str, str]] = []
     numbering = Numbering()
-    uncertainty = windows = 0
+    losses: list[tuple[int, str, int, str, str]] = []
+    found = _windows(raw, roster, numbering, losses) + _own_traces(raw, roster, numbering, losses)
+    losses += _trouble(raw, roster)
+    losses += _not_entered(roster, {log.pid for log in logs})
+    marks, said = mark_files.tables(logs, roster)
+    tables = {
+        name: build.concat(name, [w.tables[name] for w in found if name in w.tables]) for name in PER_WINDOW
+    }
+    tables["marks"] = marks
+    primitives = read_primitives(raw, roster, tables["ops"])
+    tables["primitives"] = primitives.table
+    tables["losses"] = build.concat("losses", [said, _losses(losses), tables["losses"], primitives.losses])
+    tables["processes"], tables["threads"] = roster.processes(), roster.threads()
+    versions = {name: value for log in logs for name, value in log.versions.items()} | primitives.versions
+    uncertainty = max((window.uncertainty_ns for window in found), default=0)
+    return Framework(tables, uncertainty, versions, len(found))
+
+
+def _windows(
+    raw: Path, roster: Roster, numbering: Numbering, losses: list[tuple[int, str, int, str, str]]
+) -> list[WindowTables]:
+    """The windows that Sonde opened."""
+    found = []
     for path in sorted(raw.glob("*.windows.jsonl")):
         pid = int(path.name.split(".")[0])
         process = roster.process(pid)
@@ -50,26 +76,26 @@ def framework_tables(raw: Path, processes: Table | None = None, threads: Table |
         for window in read_window_lines(path):
             base = raw / f"{pid}.window-{window['window']}"
             try:
-                found = read_window(base, window, process, roster, modules, numbering)
+                found.append(read_window(base, window, process, roster, modules, numbering))
             except (SondeError, OSError, ValueError) as error:
                 losses.append((process, "window_unreadable", 1, "windows", f"{base.name}.json: {error}"))
-                continue
-            windows += 1
-            uncertainty = max(uncertainty, found.uncertainty_ns)
-            for name in PER_WINDOW:
-                if name in found.tables:
-                    parts[name].append(found.tables[name])
-    losses += _trouble(raw, roster)
-    losses += _not_entered(roster, {log.pid for log in logs})
-    marks, said = mark_files.tables(logs, roster)
-    tables = {name: build.concat(name, found) for name, found in parts.items()}
-    tables["marks"] = marks
-    primitives = read_primitives(raw, roster, tables["ops"])
-    tables["primitives"] = primitives.table
-    tables["losses"] = build.concat("losses", [said, _losses(losses), primitives.losses])
-    tables["processes"], tables["threads"] = roster.processes(), roster.threads()
-    versions = {name: value for log in logs for name, value in log.versions.items()} | primitives.versions
-    return Framework(tables, uncertainty, versions, windows)
+    return found
+
+
+def _own_traces(
+    raw: Path, roster: Roster, numbering: Numbering, losses: list[tuple[int, str, int, str, str]]
+) -> list[WindowTables]:
+    """The traces that the program's own profiler exported."""
+    found = []
+    for path in sorted(raw.glob("*.own-traces.jsonl")):
+        process = roster.process(int(path.name.split(".")[0]))
+        for line in read_window_lines(path):
+            try:
+                trace = Path(line["path"])
+                found.append(read_own_trace(trace, line["epoch_offset_ns"], process, roster, numbering))
+            except (SondeError, OSError, ValueError) as error:
+                losses.append((process, "own_trace_unreadable", 1, "files", f"{line['from']}: {error}"))
+    return found
 
 
 def _know(roster: Roster, log: mark_files.ProcessMarks) -> None:

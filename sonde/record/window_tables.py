@@ -9,7 +9,6 @@ and backward operators those of their forward operator.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,15 @@ import numpy as np
 from sonde.analyze.backward import with_forward
 from sonde.analyze.op_memory import with_memory
 from sonde.columns import Array, Column, Interner, Table, Text
-from sonde.record import line_states, trace_json
+from sonde.importers import kineto
+from sonde.record import line_states
 from sonde.record.module_paths import ModulePaths
 from sonde.record.observe.kineto import CLOCK_NAME
 from sonde.record.roster import Roster
 
-TraceReader = Callable[[Path], dict[str, Table]]
 TIMES = {"ops": ("start_ns", "end_ns"), "memory": ("time_ns",)}
+# Kineto's wall clock against ours, when no clock records tie them: read at one moment only.
+OWN_UNCERTAINTY_NS = 100_000
 TIMES |= {"kernels": ("start_ns", "end_ns"), "launches": ("start_ns", "end_ns")}
 
 
@@ -54,10 +55,9 @@ def read_window(
     roster: Roster,
     modules: ModulePaths,
     numbering: Numbering,
-    read_trace: TraceReader = trace_json.read,
 ) -> WindowTables:
     """Everything of one window; `base` is raw/PID.window-N."""
-    tables = dict(read_trace(Path(f"{base}.json")))
+    tables = _trace(Path(f"{base}.json"))
     offset, uncertainty = clock_offset(tables["ops"], window["clock"])
     tables = _shift(tables, offset)
     ops = tables["ops"]
@@ -71,6 +71,22 @@ def read_window(
         ops = _with_lines(ops, states, followed)
     tables["ops"], tables["memory"] = with_memory(with_forward(ops), tables["memory"])
     return WindowTables(tables, uncertainty)
+
+
+def read_own_trace(
+    path: Path, epoch_offset_ns: int, process: int, roster: Roster, numbering: Numbering
+) -> WindowTables:
+    """A trace that the program's own profiler wrote; its clock is the wall clock."""
+    tables = _renumber(_shift(_trace(path), -epoch_offset_ns), process, roster, numbering)
+    if (tables["ops"].array("line") < 0).all():
+        tables["ops"] = with_forward(tables["ops"])
+    tables["ops"], tables["memory"] = with_memory(tables["ops"], tables["memory"])
+    return WindowTables(tables, OWN_UNCERTAINTY_NS)
+
+
+def _trace(path: Path) -> dict[str, Table]:
+    recording = kineto.read(path)
+    return {name: recording.table(name) for name in (*TIMES, "threads", "losses")}
 
 
 def clock_offset(ops: Table, clock: list[list[int]]) -> tuple[int, int]:
@@ -99,7 +115,6 @@ def _renumber(
     tables: dict[str, Table], process: int, roster: Roster, numbering: Numbering
 ) -> dict[str, Table]:
     threads = tables.pop("threads")
-    tables.pop("processes", None)
     largest = int(threads.array("thread").max(initial=-1))
     number = np.full(largest + 2, -1, np.int64)
     for row, tid, name in zip(

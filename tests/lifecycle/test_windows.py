@@ -140,9 +140,13 @@ for x, y in data:
     found = done.framework()
     assert "own_profiler" in done.causes()
     assert done.marks("step") == 15
-    assert found.windows >= 1  # the part before it, and the program's own trace
-    names = found.tables["ops"].text("name").tolist()
-    assert "aten::addmm" in names
+    assert found.windows == 2  # the part before it, and the program's own trace
+    ops, marks = found.tables["ops"], found.tables["marks"]
+    steps = marks.take(marks.text("kind").equals("step"))
+    # Two forwards per step; Sonde's window held the step before the program's five.
+    assert ops.text("name").tolist().count("aten::addmm") == 2 * (1 + 5)
+    assert ops.array("end_ns").max() < steps.array("end_ns")[9] + 1_000_000
+    assert ops.array("start_ns").max() > steps.array("start_ns")[9]
 
 
 def test_a_debuggers_trace_function_is_left_in_place(tmp_path: Path) -> None:

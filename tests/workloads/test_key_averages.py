@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from sonde.analyze.op_memory import with_memory
 from sonde.analyze.op_table import op_table
 from sonde.columns import Table
-from sonde.record import trace_json
+from sonde.importers import kineto
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed for this Python"
@@ -71,8 +70,8 @@ def _profile(work: Any, folder: Path) -> tuple[Any, Table, Table]:
         work()
     path = folder / "trace.json"
     profiler.export_chrome_trace(str(path))
-    tables = trace_json.read(path)
-    return profiler, *with_memory(tables["ops"], tables["memory"])
+    recording = kineto.read(path)
+    return profiler, recording.table("ops"), recording.table("memory")
 
 
 def _theirs(averages: Any) -> list[tuple[str, Row]]:

@@ -23,21 +23,35 @@ class ThreadState:
     tid: int
     steps: StepTracker
     burst: modules.Burst
+    said_ns: int = -1  # when the program last called sonde.step()
 
 
 class Observation:
     """The observers' common ground: the session, the windows, and each thread's steps."""
 
-    def __init__(self, torch: Any, session: Session) -> None:
-        self.torch = torch
+    def __init__(self, session: Session) -> None:
+        self.torch: Any = None  # until the program imports it
         self.session = session
         self.threads: list[ThreadState] = []
         # Thread idents are reused after a thread's death, thread-locals are not.
         self._local = threading.local()
         self._steps_so_far = 0
-        self.windows = Windows(torch, session)
+        self.windows = Windows(session)
         session.on_exit.append(self._finish)
         session.on_fork.append(self._forked)
+
+    def meet(self, torch: Any) -> None:
+        """The program has torch now: install what observes it."""
+        self.torch = torch
+        version = {"kind": "version", "name": "torch", "value": str(torch.__version__)}
+        self.session.log.write(json.dumps(version))
+        for install in (training.observe, data_loading.observe, modules.observe, own_profiler.observe):
+            try:
+                install(torch, self)
+            except Exception as error:  # one observer less; the others and the program go on
+                detail = f"{install.__module__}: {type(error).__name__}: {error}"
+                self.session.lose("observer_failed", 1, "events", detail)
+        self.windows.ready(torch)
 
     def thread(self) -> ThreadState:
         """The state of the calling thread."""
@@ -89,23 +103,17 @@ def observe(torch: Any, options: dict[str, Any] | None = None) -> Observation | 
     """Install everything; None when this process is not to be observed."""
     global current
     if current is not None:
+        if current.torch is None and torch is not None:
+            current.meet(torch)
         return current
     if options is None:
         text = os.environ.get(OPTIONS_VARIABLE)
         if not text:
             return None
         options = json.loads(text)
-    session = Session(options)
-    session.log.write(json.dumps({"kind": "version", "name": "torch", "value": str(torch.__version__)}))
-    seen = Observation(torch, session)
+    seen = Observation(Session(options))
     current = seen
-    for install in (training.observe, data_loading.observe, modules.observe, own_profiler.observe):
-        try:
-            install(torch, seen)
-        except Exception as error:  # one observer less; the others and the program go on
-            session.lose(
-                "observer_failed", 1, "events", f"{install.__module__}: {type(error).__name__}: {error}"
-            )
     garbage.observe(seen)
-    seen.windows.ready()
+    if torch is not None:
+        seen.meet(torch)
     return seen

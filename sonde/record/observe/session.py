@@ -27,6 +27,7 @@ class Session:
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
         self.raw = os.path.join(options["folder"], "raw")
+        self.alone: bool = options.get("alone", False)  # no `sonde run` around us
         self.cpu_start_s = time.process_time()
         # Lines made where writing is not allowed (garbage collection); written with the next mark.
         self.waiting: list[str] = []
@@ -108,6 +109,13 @@ class Session:
         if self.log.lost:
             self.lose("marks_not_written", self.log.lost, "events", "no room for the marks log")
         self.log.close()
+
+    def move(self, folder: str) -> None:
+        """Write to another recording from now on."""
+        self.log.close()
+        self.raw = os.path.join(folder, "raw")
+        self._open()
+        self.describe(forked=False)
 
     def _open(self) -> None:
         os.makedirs(self.raw, exist_ok=True)

@@ -8,8 +8,10 @@ optimizer, reentrant checkpointing) belong to the outer one.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+from sonde.record.observe import tensors
 from sonde.record.observe.patch import wrap
 from sonde.record.observe.session import now_ns
 
@@ -46,6 +48,9 @@ def _optimizers(torch: Any, seen: Observation) -> None:
         depth[thread.tid] = depth.get(thread.tid, 0) + 1
         if depth[thread.tid] == 1:
             thread.steps.optimizer_started(id(optimizer), start)
+            if seen.windows.wants_tensors(thread):
+                found = json.dumps(tensors.listing(optimizer))
+                seen.session.mark("tensors", "", now_ns(), now_ns(), extra="," + found[1:-1])
         open_steps[thread.tid, id(optimizer)] = start
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:

@@ -36,8 +36,8 @@ SECONDS_PER_LINE_EVENT = 0.5e-6
 class Windows:
     """The windows of one process; they follow the first thread that makes steps."""
 
-    def __init__(self, torch: Any, session: Session) -> None:
-        self._torch = torch
+    def __init__(self, session: Session) -> None:
+        self._torch: Any = None
         self._session = session
         options = session.options
         self._mode: str = options.get("window", "auto")
@@ -52,7 +52,7 @@ class Windows:
         self._closing = False
         self._open: KinetoWindow | None = None
         self._lines: LineTrace | None = None
-        self._primitives = PrimitiveCapture(torch, session)
+        self._primitives = PrimitiveCapture(None, session)
         self._open_steps = 0
         self._wanted_steps = 0
         self._control_s = 0.0
@@ -60,12 +60,15 @@ class Windows:
         self._trained = False
         self._anchor = 0  # root module whose calls count as steps when nothing trains
         self._aside = False
+        self._listed = False  # the open window knows the optimizer's tensors
         self.pending = False  # a safe point has something to do
 
     # What observers report ------------------------------------------------------
 
-    def ready(self) -> None:
-        """All observers are in place."""
+    def ready(self, torch: Any) -> None:
+        """The program has torch, and all observers are in place."""
+        self._torch = torch
+        self._primitives = PrimitiveCapture(torch, self._session)
         if self._mode == "all" or (self._mode == "steps" and self._first == 0):
             self._wish, self.pending = -1, True
 
@@ -75,6 +78,8 @@ class Windows:
 
     def step_ended(self, thread: ThreadState, end_ns: int) -> None:
         """A training step ended on `thread`."""
+        if thread.said_ns >= 0:
+            return  # the program says itself what a step is
         if not self._trained:
             self._trained = True
             self._steps, self._ended_ns = 0, -1  # module calls before were no steps
@@ -89,9 +94,18 @@ class Windows:
         if pointer == self._anchor:
             self._boundary(thread, end_ns)
 
+    def wants_tensors(self, thread: ThreadState) -> bool:
+        """True once per window: now is the time to list the optimizer's tensors."""
+        if self._open is None or self._listed or thread.tid != self._thread:
+            return False
+        self._listed = True
+        return True
+
     def said_step(self, thread: ThreadState, end_ns: int) -> None:
         """The program called `sonde.step()`."""
-        self.step_ended(thread, end_ns)
+        if not self._trained:
+            self._trained, self._steps, self._ended_ns = True, 0, -1
+        self._boundary(thread, end_ns)
 
     def safe_point(self, thread: ThreadState) -> None:
         """Between operators: open or close what was decided."""
@@ -110,6 +124,8 @@ class Windows:
 
     def open_now(self) -> bool:
         """Open a window at once, for `sonde.profile()`; False when that cannot be."""
+        if self._torch is None or self._open is not None:
+            return False
         self._thread = self._session.tid()
         self._wish = -1
         self._act()
@@ -194,7 +210,7 @@ class Windows:
             self._aside = True
             self._session.lose("window_failed", 1, "windows", f"{type(error).__name__}: {error}")
             return
-        self._open, self._open_steps = window, 0
+        self._open, self._open_steps, self._listed = window, 0, False
         self._session.mark("window", "open", window.start_ns, window.start_ns, self._count)
         if self._with_lines:
             lines = LineTrace(self._torch)
