@@ -26,7 +26,8 @@ struct PythonWalk {
 
 // Not async-signal-safe. Finds the interpreter (if any) and its layout. Called at start and
 // again by the background thread until found; cheap when there is nothing to find.
-// Returns false and sets *why (static text) when the version is unknown.
+// False with *why set (static text): there is one that cannot be read. True with an empty
+// python_version(): there is none (yet).
 bool python_attach(const char** why);
 const char* python_version();  // "3.11.7", or "" when there is no interpreter
 

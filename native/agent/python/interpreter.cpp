@@ -82,10 +82,7 @@ bool python_attach(const char** why) {
   *why = refused;
   if (refused != nullptr) return false;
   void* handle = nullptr;
-  if (!library_handle(&handle)) {
-    *why = "there is no Python interpreter in this process";
-    return false;
-  }
+  if (!library_handle(&handle)) return true;  // no interpreter (yet): nothing is wrong
   // Py_GetVersion formats into a static buffer the same text each time: safe before Py_Initialize.
   copy_version(reinterpret_cast<const char* (*)()>(dlsym(handle, "Py_GetVersion"))());
   memcpy(found.version, seen_version, sizeof found.version);

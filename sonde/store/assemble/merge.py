@@ -4,8 +4,9 @@ The interpreter's evaluation function appears once in the native stack for each 
 that entered it from C (`entry`). So where both counts agree the merge is exact: each native
 evaluation frame is followed by its entry frame and the Python frames inlined into it. Where they
 do not, frames are kept in the best order known, and the sample is counted:
-- one evaluation frame more: the innermost has not set up, or has just left, its Python frame;
-- fewer: the native walk stopped short, and the outer Python frames go above its end.
+- evaluation frames too many: the innermost ones stay without Python frames. One too many at the very leaf
+  is exact, too: the function is about to set up its Python frame, or has just left it;
+- too few: the native walk stopped short, and the outer Python frames go above its end.
 
 Stacks share prefixes, so the work is done once per distinct pair of nodes, not per sample.
 """
@@ -31,7 +32,8 @@ class Merger:
         self._native_parent = [0, *log.nodes.parent.tolist()]
         self._python_parent = [0, *log.python_nodes.parent.tolist()]
         is_eval = (log.nodes.flags & FLAG_EVAL) != 0
-        self._is_eval = [False, *is_eval.tolist()]
+        self.is_evaluation = np.concatenate([np.zeros(1, np.bool_), is_eval])
+        self._is_eval = self.is_evaluation.tolist()
         self._is_entry = [False, *log.python_nodes.entry.tolist()]
         self.evaluations = counted(log.nodes.parent, is_eval)
         self.entries = counted(log.python_nodes.parent, log.python_nodes.entry)
@@ -79,9 +81,8 @@ class Merger:
 
     def _push_python(self, stack: int, nodes: list[int], time_ns: int) -> int:
         for node in nodes:
-            stack = self._stacks.push_python(
-                stack, self._python.frame(node), self._python.module(node, time_ns)
-            )
+            frame, module = self._python.frame(node), self._python.module(node, time_ns)
+            stack = self._stacks.push_python(stack, frame, module, self._python.kernel(node))
         return stack
 
 

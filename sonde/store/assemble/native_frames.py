@@ -65,7 +65,8 @@ class NativeFrames:
         self._flags = log.nodes.flags.tolist()
         self._known: dict[tuple[int, int], NodeFrames] = {}
         self._resolved: dict[tuple[int, int], Resolved] = {}  # (mapping row, file offset)
-        self._paths = log.mappings.path.tolist()
+        # The system marks files that were replaced while mapped; the build id tells which one is there.
+        self._paths = [(path or "").removesuffix(" (deleted)") for path in log.mappings.path.tolist()]
         self._builds = log.mappings.build_id.tolist()
         self._prefetch()
 
@@ -86,7 +87,7 @@ class NativeFrames:
         place = self._place(address, timeline.BEFORE_ALL) if address else None
         if place is None:
             return "", ""
-        path = self._paths[place[0]] or ""
+        path = self._paths[place[0]]
         if place not in self._resolved:
             self._resolved[place] = self._names.resolve(path, self._builds[place[0]], [place[1]])[0]
         return path.rpartition("/")[2], shorten(self._resolved[place].name) if self._resolved[
@@ -102,9 +103,7 @@ class NativeFrames:
                 wanted[place[0]].add(place[1])
         by_file: dict[tuple[str, str | None], list[tuple[int, int]]] = defaultdict(list)
         for row, offsets in wanted.items():
-            by_file[self._paths[row] or "", self._builds[row]] += [
-                (row, offset) for offset in sorted(offsets)
-            ]
+            by_file[self._paths[row], self._builds[row]] += [(row, offset) for offset in sorted(offsets)]
         for (path, build), places in by_file.items():
             found = self._names.resolve(path, build, [offset for _, offset in places])
             self._resolved.update(zip(places, found, strict=True))
@@ -112,7 +111,7 @@ class NativeFrames:
     def _place(self, pc: int, time_ns: int) -> tuple[int, int] | None:
         """Mapping row and file offset of an address in a mapped file."""
         row = self._mappings.at(pc, time_ns)
-        if row is None or not (self._paths[row] or "").startswith("/"):
+        if row is None or not self._paths[row].startswith("/"):
             return None
         mappings = self._log.mappings
         return row, pc - int(mappings.start[row]) + int(mappings.offset[row])
@@ -129,7 +128,7 @@ class NativeFrames:
             return NodeFrames((self._table.number(self._outside_files(pc, time_ns)),), None, heuristic)
         if place not in self._resolved:
             row, offset = place
-            found = self._names.resolve(self._paths[row] or "", self._builds[row], [offset])
+            found = self._names.resolve(self._paths[row], self._builds[row], [offset])
             self._resolved[place] = found[0]
         known = self._resolved[place]
         if flags & FLAG_EVAL:
@@ -141,7 +140,7 @@ class NativeFrames:
 
     def _library_frames(self, place: tuple[int, int], known: Resolved) -> list[Frame]:
         row, offset = place
-        path, build = self._paths[row] or "", self._builds[row]
+        path, build = self._paths[row], self._builds[row]
         library = path.rpartition("/")[2]
         address = known.start if known.start >= 0 else known.address if known.address >= 0 else offset
         full = known.name or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.store.assemble.compiled import called_kernel
 from sonde.store.assemble.frame_table import Frame, FrameTable
 from sonde.store.assemble.runtime_names import python_is_runtime
 from sonde.store.assemble.timeline import PointerTimeline
@@ -28,13 +29,17 @@ class PythonFrames:
         self._minor = minor_version(log.header.python_version)
         self._frame_of: dict[tuple[int, int], int] = {}  # (code, instruction)
         self._module_of: dict[str, int] = {}
+        self._made: dict[int, Frame] = {}
+        self._kernel_of: dict[int, str | None] = {}
 
     def frame(self, node: int) -> int:
         """Frame number of a node."""
         key = (self._codes[node - 1], self._instructions[node - 1])
         found = self._frame_of.get(key)
         if found is None:
-            found = self._frame_of[key] = self._table.number(self._make(*key))
+            made = self._make(*key)
+            found = self._frame_of[key] = self._table.number(made)
+            self._made[found] = made
         return found
 
     def module(self, node: int, time_ns: int) -> int | None:
@@ -47,6 +52,14 @@ class PythonFrames:
         if found is None:
             found = self._module_of[path] = self._table.number(Frame("module", path, path))
         return found
+
+    def kernel(self, node: int) -> str | None:
+        """The compiled kernel that the node's line calls, in code that Inductor wrote."""
+        frame = self.frame(node)
+        if frame not in self._kernel_of:
+            row = self._made[frame]
+            self._kernel_of[frame] = called_kernel(row.file or "", row.line)
+        return self._kernel_of[frame]
 
     def _make(self, code: int, instruction: int) -> Frame:
         if code <= 0 or code > len(self._names):

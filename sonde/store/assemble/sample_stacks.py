@@ -99,8 +99,9 @@ class SampleStacks:
 
     def _inexact(self, samples: RawSamples) -> npt.NDArray[np.bool_]:
         around = np.where(samples.owner >= 0, samples.owner_native, samples.native)
-        differs = self._merger.evaluations[around] != self._merger.entries[samples.python]
-        return np.asarray(differs & (samples.python > 0) & (around > 0))
+        surplus = self._merger.evaluations[around] - self._merger.entries[samples.python]
+        setting_up = (surplus == 1) & self._merger.is_evaluation[around] & (samples.owner < 0)
+        return np.asarray((surplus != 0) & ~setting_up & (samples.python > 0) & (around > 0))
 
 
 def _distinct(columns: list[npt.NDArray[np.int64]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

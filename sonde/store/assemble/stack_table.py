@@ -61,13 +61,16 @@ class StackTable:
             self._operator[stack] = operator  # a further entry below is a call of its own
         return stack
 
-    def push_python(self, stack: int, frame: int, module: int | None) -> int:
-        """Adds a Python frame, in front of it the module whose call begins there."""
+    def push_python(self, stack: int, frame: int, module: int | None, kernel: str | None = None) -> int:
+        """Adds a Python frame; before it the module whose call begins there, after it the kernel it calls."""
         if module is not None and (stack < 0 or self._module[stack] != module):
             stack = self.push(stack, module)
             self._module[stack] = module
         stack = self.push(stack, frame)
         self._operator[stack] = None  # operators below Python code are new calls
+        if kernel is not None:
+            stack = self.push(stack, self._operator_frame(kernel))
+            self._operator[stack] = Operator(kernel, Mark.CALL)
         return stack
 
     def _under_way(self, stack: int, operator: Operator) -> bool:

@@ -81,8 +81,8 @@ API const char* harness_attach() {
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigaction(SIGSEGV, &action, nullptr);
   sigaction(SIGBUS, &action, nullptr);
-  const char* why = "";
-  return python_attach(&why) ? "" : why;
+  const char* why = nullptr;
+  return !python_attach(&why) ? why : python_version()[0] ? "" : "there is no interpreter";
 }
 
 API const char* harness_version() { return python_version(); }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -52,13 +53,20 @@ def test_python_frames_stand_at_the_evaluation_frames_that_run_them() -> None:
     assert losses_of(tables) == {}
 
 
-def test_an_evaluation_frame_that_has_not_begun_stays_native_and_is_counted() -> None:
+def test_an_evaluation_frame_that_has_not_begun_stays_native() -> None:
     log = LogBuilder()
     python = log.python("<module>", entry=("<module>",))
     log.sample(native=log.native("main", EVAL, "call", EVAL), python=python)
     tables = run(log)
     assert stacks_of(tables) == [f"main;{EVAL};<module> (model.py:10);call;{EVAL}"]
-    assert losses_of(tables) == {"merge_inexact": 1}
+    assert losses_of(tables) == {}
+
+
+def test_counts_that_do_not_match_are_a_loss() -> None:
+    log = LogBuilder()
+    python = log.python("<module>", entry=("<module>",))
+    log.sample(native=log.native("main", EVAL, "call", EVAL, "leaf"), python=python)
+    assert losses_of(run(log)) == {"merge_inexact": 1}
 
 
 def test_outer_python_frames_go_above_a_native_walk_that_stopped_short() -> None:
@@ -263,3 +271,16 @@ def test_a_million_samples_take_seconds() -> None:
     tables = assemble([big], log.names())
     assert len(tables["samples"]) == 1_000_000
     assert time.process_time() - begin < 8
+
+
+def test_a_line_of_inductor_names_the_kernel_it_calls(tmp_path: Path) -> None:
+    generated = tmp_path / "ab" / f"c{'a' * 50}.py"
+    generated.parent.mkdir()
+    generated.write_text("def call(args):\n    x = 1\n    cpp_fused_add_sin_0(x, args)\n")
+    log = LogBuilder()
+    python = log.python("call", entry=("call",))
+    log.codes[0] = ("Runner.call", str(generated), 3, b"")
+    log.sample(native=log.native("main", EVAL, "kernel"), python=python)
+    assert stacks_of(run(log)) == [
+        f"main;{EVAL};Runner.call (c{'a' * 50}.py:3);[op] cpp_fused_add_sin_0;kernel"
+    ]
