@@ -104,10 +104,11 @@ class ReadAhead {
           // Forward jumps skip code and leave loops; backward ones only repeat.
           bool take = one.displacement > 0;
           if (!turns_.has(here)) last_choice_ = here; else take = !take;
+          if (one.displacement < 0 && !take) leave_loop(pc + static_cast<uint64_t>(one.displacement), here);
           if (take) pc += static_cast<uint64_t>(one.displacement);
           break;
         }
-        default: execute(one); break;
+        default: execute(one, here); break;
       }
     }
     return false;
@@ -131,14 +132,21 @@ class ReadAhead {
     }
   }
 
-  // Constants are added along the path, but a register that had its own value at pc may be
-  // a loop's counter, whose rounds are not counted here.
-  void add(uint8_t reg, int64_t amount) {
+  // Constants are added along the path; leave_loop takes back what a loop may have repeated.
+  void add(uint8_t reg, int64_t amount, uint64_t here) {
     Value& value = value_[reg];
-    if (value.kind == Value::Kind::Number && (reg == kHardwareRsp || value.place.reg != reg)) {
-      value.place.extra += amount;
-    } else {
-      value.kind = Value::Kind::Unknown;
+    if (value.kind == Value::Kind::Number) value.place.extra += amount;
+    else value.kind = Value::Kind::Unknown;
+    added_at_[reg] = here;
+  }
+
+  // The path goes on behind the loop [start, end], whose rounds are not counted: a register that was
+  // stepped in it is unknown now. The stack pointer is not: loops leave it as they found it.
+  void leave_loop(uint64_t start, uint64_t end) {
+    for (uint8_t r = 0; r < 16; ++r) {
+      if (r != kHardwareRsp && added_at_[r] >= start && added_at_[r] <= end) {
+        value_[r].kind = Value::Kind::Unknown;
+      }
     }
   }
 
@@ -183,7 +191,7 @@ class ReadAhead {
     if (sp.kind == Value::Kind::Number) sp.place.extra += bytes;
   }
 
-  void execute(const Instruction& one) {
+  void execute(const Instruction& one, uint64_t here) {
     Value& sp = value_[kHardwareRsp];
     switch (one.kind) {
       case Instruction::Kind::Push:
@@ -201,13 +209,9 @@ class ReadAhead {
       case Instruction::Kind::Store: store(value_[one.base], one.displacement, value_[one.reg]); break;
       case Instruction::Kind::Lea:
         if (one.reg != one.base) value_[one.reg] = value_[one.base];
-        if (one.reg != one.base && value_[one.reg].kind == Value::Kind::Number) {
-          value_[one.reg].place.extra += one.displacement;
-        } else {
-          add(one.reg, one.displacement);
-        }
+        add(one.reg, one.displacement, here);
         break;
-      case Instruction::Kind::AddImmediate: add(one.reg, one.displacement); break;
+      case Instruction::Kind::AddImmediate: add(one.reg, one.displacement, here); break;
       case Instruction::Kind::Exchange: {
         const Value other = value_[one.reg];
         value_[one.reg] = value_[one.base];
@@ -290,6 +294,7 @@ class ReadAhead {
   Stored store_[kMostStores];
   unsigned stores_ = 0;
   uint8_t computed_ = kComputed;
+  uint64_t added_at_[16] = {};  // where a constant was last added to the register
   CodeWindow code_;
 };
 
