@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -22,6 +23,7 @@ from rich.table import Table
 BLOCKS = " ▏▎▍▌▋▊▉█"
 SPARKS = "▁▂▃▄▅▆▇█"
 UNBOUNDED_COLUMNS = 100_000
+FOLDED_COLUMNS = 16  # what a column that may be cut keeps at least
 
 
 @dataclass(frozen=True)
@@ -68,17 +70,19 @@ class Page:
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
         """An aligned table. Cells are text already formatted, or numbers shown as they are."""
         table = Table(box=SIMPLE_HEAD if self.interactive else None, pad_edge=False, padding=(0, 2, 0, 0))
-        for column in columns:
+        cells = [[_printable("" if cell is None else str(cell)) for cell in row] for row in rows]
+        for index, column in enumerate(columns):
+            widest = max([len(column.title), *(cell_len(row[index]) for row in cells)])
             table.add_column(
                 escape(column.title),
                 justify="right" if column.right else "left",
                 no_wrap=True,
                 overflow="ellipsis",
-                min_width=None if column.fold else len(column.title),
-                ratio=None,
+                # Where the terminal is too narrow, long names give way; a number is never cut.
+                min_width=min(widest, FOLDED_COLUMNS) if column.fold else widest,
             )
-        for row in rows:
-            table.add_row(*(escape(_printable("" if cell is None else str(cell))) for cell in row))
+        for row in cells:
+            table.add_row(*map(escape, row))
         self.console.print(table, soft_wrap=False)
 
 

@@ -48,9 +48,10 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         return
     times = [s["ms"] for s in data["steps"]]
     warm = data["warmup"]
+    kind = data["kind"] + " " if data["kind"] in ("train", "inference") else ""
     spread = f"10–90 %: {milliseconds(data['p10_ms'])} – {milliseconds(data['p90_ms'])}"
     page.line(
-        f"{data['count']} {data['kind']} steps; {warm} of them warm-up; "
+        f"{data['count']} {kind}steps; {warm} of them warm-up; "
         f"then median {milliseconds(data['median_ms'])} ({spread})"
     )
     if warm:
