@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from rich.box import SIMPLE_HEAD
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -24,6 +24,7 @@ BLOCKS = " ▏▎▍▌▋▊▉█"
 SPARKS = "▁▂▃▄▅▆▇█"
 UNBOUNDED_COLUMNS = 100_000
 FOLDED_COLUMNS = 16  # what a column that may be cut keeps at least
+GAP_COLUMNS = 2
 
 
 @dataclass(frozen=True)
@@ -69,21 +70,34 @@ class Page:
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
         """An aligned table. Cells are text already formatted, or numbers shown as they are."""
-        table = Table(box=SIMPLE_HEAD if self.interactive else None, pad_edge=False, padding=(0, 2, 0, 0))
+        table = Table(
+            box=SIMPLE_HEAD if self.interactive else None, pad_edge=False, padding=(0, GAP_COLUMNS, 0, 0)
+        )
         cells = [[_printable("" if cell is None else str(cell)) for cell in row] for row in rows]
-        for index, column in enumerate(columns):
-            widest = max([len(column.title), *(cell_len(row[index]) for row in cells)])
-            table.add_column(
-                escape(column.title),
-                justify="right" if column.right else "left",
-                no_wrap=True,
-                overflow="ellipsis",
-                # Where the terminal is too narrow, long names give way; a number is never cut.
-                min_width=min(widest, FOLDED_COLUMNS) if column.fold else widest,
-            )
+        cells = _fitted(columns, cells, self.width)
+        for column in columns:
+            table.add_column(escape(column.title), justify="right" if column.right else "left", no_wrap=True)
         for row in cells:
             table.add_row(*map(escape, row))
         self.console.print(table, soft_wrap=False)
+
+
+def _fitted(columns: Sequence[Column], rows: list[list[str]], width: int) -> list[list[str]]:
+    """Cut the columns that may be cut, so that the table fits; a number is never cut."""
+    widest = [
+        max([cell_len(column.title), *(cell_len(row[i]) for row in rows)]) for i, column in enumerate(columns)
+    ]
+    excess = sum(widest) + GAP_COLUMNS * len(columns) - width
+    foldable = [i for i, column in enumerate(columns) if column.fold]
+    for i in sorted(foldable, key=lambda index: -widest[index]):
+        cut = min(max(excess, 0), max(0, widest[i] - FOLDED_COLUMNS))
+        if cut:
+            limit = widest[i] - cut
+            for row in rows:
+                if cell_len(row[i]) > limit:
+                    row[i] = set_cell_size(row[i], limit - 1) + "…"
+            excess -= cut
+    return rows
 
 
 def bar(share: float, width: int = 20) -> str:
