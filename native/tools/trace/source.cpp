@@ -12,6 +12,7 @@ namespace sonde::trace {
 namespace {
 
 constexpr std::size_t kBuffer = 512 * 1024;  // stays in the second-level cache
+constexpr off_t kAheadBytes = 256 * 1024;  // compressed files smaller than this need no second thread
 constexpr std::uint64_t kRatioGrace = 256ULL << 20;  // small files may inflate as they like
 
 }  // namespace
@@ -26,6 +27,7 @@ Source::Source(const char* path, std::uint64_t ratio_limit) {
     }
     start(ratio_limit);
   } catch (...) {
+    ahead_.reset();  // its thread reads the file
     ::close(file_);  // a constructor that throws runs no destructor
     throw;
   }
@@ -37,6 +39,7 @@ Source::Source(const char* data, std::size_t size, std::uint64_t ratio_limit)
 }
 
 Source::~Source() {
+  ahead_.reset();  // its thread reads the file
   if (file_ >= 0) ::close(file_);
 }
 
@@ -52,6 +55,10 @@ void Source::start(std::uint64_t ratio_limit) {
   head_.assign(head, head + have);
   if (have >= 2 && head[0] == '\x1f' && head[1] == '\x8b') {
     inflater_ = std::make_unique<Inflater>([this](char* out, std::size_t size) { return read_raw(out, size); });
+    struct stat status{};
+    if (file_ >= 0 && ::fstat(file_, &status) == 0 && status.st_size >= kAheadBytes) {
+      ahead_ = std::make_unique<InflateAhead>(inflater_.get());
+    }
   }
   // Bytes in memory get a buffer of their size: small inputs stay cheap.
   const std::size_t size = file_ < 0 && !inflater_ ? std::clamp<std::size_t>(memory_left_, 4096, kBuffer) : kBuffer;
@@ -87,12 +94,19 @@ std::size_t Source::read_raw(char* out, std::size_t size) {
 
 std::size_t Source::read_plain(char* out, std::size_t size) {
   if (inflater_ == nullptr) return read_raw(out, size);
-  if (chunk_left_ == 0) chunk_left_ = inflater_->next(&chunk_);
+  if (chunk_left_ == 0) {
+    if (ahead_ != nullptr) {
+      chunk_left_ = ahead_->next(&chunk_, &consumed_);
+    } else {
+      chunk_left_ = inflater_->next(&chunk_);
+      consumed_ = inflater_->consumed();
+    }
+  }
   const std::size_t n = std::min(size, chunk_left_);
   if (n != 0) std::memcpy(out, chunk_, n);
   chunk_ += n;
   chunk_left_ -= n;
-  if (plain_bytes_ + n > kRatioGrace && plain_bytes_ > ratio_limit_ * (inflater_->consumed() + 1)) {
+  if (plain_bytes_ + n > kRatioGrace && plain_bytes_ > ratio_limit_ * (consumed_ + 1)) {
     throw InputFailure("it inflates to more than " + std::to_string(ratio_limit_) +
                        " times its size (" + std::to_string(plain_bytes_ >> 20) + " MB so far)");
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trace/inflate.h"
+#include "trace/inflate_ahead.h"
 #include "trace/scan.h"
 
 namespace sonde::trace {
@@ -55,6 +56,8 @@ class Source {
   std::vector<char> head_;  // first bytes, read to tell the kind
   std::size_t head_at_ = 0;
   std::unique_ptr<Inflater> inflater_;
+  std::unique_ptr<InflateAhead> ahead_;  // goes before inflater_, which its thread uses
+  std::uint64_t consumed_ = 0;           // compressed bytes behind what was taken
   const char* chunk_ = nullptr;  // inflated bytes not yet taken
   std::size_t chunk_left_ = 0;
   std::vector<char> buffer_;

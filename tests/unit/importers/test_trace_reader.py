@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import random
 import zlib
 from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -184,3 +187,29 @@ def test_metadata_floods_keep_the_last_name_of_a_thread() -> None:
     with NativeTrace(data) as trace:
         assert trace.fact("metadata_events") == 5000
         assert trace.text(trace.tracks("thread_name")).tolist() == ["t4999"]
+
+
+def test_files_are_inflated_ahead_with_the_same_result(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    rows = [event("cpu_op", f"op {rng.random()}", i + rng.random(), rng.random()) for i in range(30_000)]
+    body = json.dumps({"traceEvents": rows}).encode()
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(gzip.compress(body, 1))
+    assert path.stat().st_size > 256 * 1024  # smaller files are inflated by the reading thread
+    with NativeTrace(path) as ahead, NativeTrace(body) as plain:
+        assert ahead.column(OPS, "start_ns").tolist() == plain.column(OPS, "start_ns").tolist()
+        assert ahead.losses() == []
+    path.write_bytes(path.read_bytes()[:-1000])
+    with NativeTrace(path) as cut:
+        assert {loss.cause for loss in cut.losses()} >= {"gzip_truncated", "unclosed_document"}
+
+
+def test_giving_up_midway_ends_the_inflating_thread(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json.gz"
+    noise = random.Random(5).randbytes(2_000_000).hex()
+    path.write_bytes(gzip.compress(b'{"a":"' + noise.encode(), 1))
+    before = len(os.listdir("/proc/self/task"))
+    for _ in range(5):
+        with pytest.raises(InputError, match="one value is longer than 1 MB"):
+            NativeTrace(path, Limits(value_bytes=1 << 20))
+    assert len(os.listdir("/proc/self/task")) == before
