@@ -14,15 +14,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sonde.analyze.device_by_op import parent_rows
 from sonde.analyze.device_events import Work, rows_of
 from sonde.analyze.intervals import Times
 from sonde.analyze.kernel_names import COMMUNICATION
-from sonde.columns import Table
+from sonde.columns import Array, Table, Text
 
 # Operations that no rank can leave before every rank has come: only their ends line up.
 SYNCHRONISING = ("allreduce", "allgather", "reducescatter", "alltoall", "barrier")
+_NESTING = 4  # operators between a kernel and the collective call that caused it
 _OPERATION = re.compile(
-    r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|send_?recv|broadcast|barrier|reduce|gather|scatter|send|recv",
+    r"all_?reduce|all_?gather|reduce_?scatter|all_?(?:to|2)_?all|send_?recv|broadcast|barrier|reduce|gather|scatter|send|recv",
     re.IGNORECASE,
 )
 
@@ -47,16 +49,14 @@ def collectives(work: Work, kernels: Table, ops: Table) -> Collectives:
     told = kernels.text("collective").take(mine.row)
     parsed = [_parse(v) for v in told.values]
     op_row = rows_of(ops.array("op"), mine.op)
-    op_names = ops.text("name")
+    op_names, parent = ops.text("name"), parent_rows(ops)
     keys, by_kernel, operations = [], [], []
     parts: dict[str, int] = {}
     for at in range(len(mine)):
         meta = parsed[int(told.codes[at])] if told.codes[at] >= 0 else {}
-        operator = (op_names[int(op_row[at])] or "") if op_row[at] >= 0 else ""
         by_kernel.append(operation_of(mine.name[at] or ""))
         operation = operation_of(str(meta.get("Collective name") or ""))
-        if not operation and operator.startswith(("nccl:", "c10d::", "gloo:", "rccl:")):
-            operation = operation_of(operator)
+        operation = operation or _by_operator(int(op_row[at]), parent, op_names)
         operations.append(operation or by_kernel[-1])
         keys.append(_key(meta, operations[-1], parts))
     return Collectives(keys, by_kernel, operations, mine.start.astype(np.int64), mine.end.astype(np.int64))
@@ -65,7 +65,19 @@ def collectives(work: Work, kernels: Table, ops: Table) -> Collectives:
 def operation_of(name: str) -> str:
     """The operation in a kernel's or collective's name, in lower case without underscores."""
     match = _OPERATION.search(name)
-    return match.group().lower().replace("_", "") if match else ""
+    return match.group().lower().replace("_", "").replace("all2all", "alltoall") if match else ""
+
+
+def _by_operator(row: int, parent: Array, names: Text) -> str:
+    """The operation of the collective operator around a kernel (above record_param_comms: c10d::…)."""
+    for _ in range(_NESTING):
+        if row < 0:
+            break
+        name = names[row] or ""
+        if name.lstrip("_").startswith(("nccl:", "c10d::", "c10d_functional::", "gloo:", "rccl:", "hccl:")):
+            return operation_of(name)
+        row = int(parent[row])
+    return ""
 
 
 def _key(meta: dict[str, object], operation: str, parts: dict[str, int]) -> str:

@@ -13,14 +13,17 @@ The four add up to the idle time exactly.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from sonde.analyze.device_events import Work
 from sonde.analyze.intervals import Spans, Times, union
+from sonde.analyze.kernel_names import by_name
 from sonde.columns import Array, Table
 
+_AT_ONCE = re.compile(r"Wait(Event|Value|External)|Query", re.IGNORECASE)
 KERNEL_GAP_NS = 30_000  # the turn-around that HTA, too, takes as normal between queued kernels
 
 
@@ -74,11 +77,22 @@ def idle_splits(work: Work, launches: Table) -> list[IdleSplit]:
 
 
 def sync_spans(launches: Table) -> dict[int, Spans]:
-    """Per thread, the time spent inside synchronising calls."""
-    rows = np.flatnonzero(launches.text("kind").equals("sync"))
+    """Per thread, the time spent inside calls that wait for the device."""
+    rows = np.flatnonzero(waits_for_device(launches))
     thread = launches.array("thread")[rows]
     start, end = launches.array("start_ns")[rows], launches.array("end_ns")[rows]
     return {int(t): union(start[thread == t], end[thread == t]) for t in np.unique(thread)}
+
+
+def waits_for_device(launches: Table) -> Array:
+    """Mask of the synchronising calls that block the host.
+
+    Not those that only order streams (cudaStreamWaitEvent) or only ask (cudaEventQuery): both return at once.
+    """
+    return np.asarray(
+        launches.text("kind").equals("sync")
+        & ~by_name(launches.text("name"), lambda n: bool(_AT_ONCE.search(n)))
+    )
 
 
 def causes(work: Work, found: Gaps) -> tuple[Array, Array, Array]:

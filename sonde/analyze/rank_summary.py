@@ -7,11 +7,14 @@ summaries alone, so the big tables never leave the process that read them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
 
 from sonde.analyze.collectives import Collectives, collectives
 from sonde.analyze.copies import CopyRow, copy_table
-from sonde.analyze.device_events import Work, device_work
+from sonde.analyze.device_events import Work, device_work, rows_of
 from sonde.analyze.device_memory import device_memory
 from sonde.analyze.device_time import DeviceTime, device_times
 from sonde.analyze.idle import IdleSplit, idle_splits
@@ -22,7 +25,7 @@ from sonde.analyze.stragglers import RankTimes
 from sonde.analyze.syncs import DeadWindow, SyncPoint, dead_windows, sync_points
 from sonde.analyze.trace_steps import trace_steps
 from sonde.analyze.verdict import Verdict, verdict
-from sonde.columns import Table
+from sonde.columns import Array, Table
 
 TOP = 50
 
@@ -56,6 +59,8 @@ class RankSummary:
     rank: int
     world_size: int
     source: str
+    start_ns: int  # first and last moment of the trace's events; 0 when it has none
+    end_ns: int
     devices: tuple[DeviceSummary, ...]
     steps: StepSummary
     collectives: Collectives
@@ -117,11 +122,14 @@ def summarise(
             )
         )
     steps = trace_steps(marks, ops, work)
+    start_ns, end_ns = _extent(kernels, launches, ops)
     parts = tuple(step_breakdown(steps, work, kernels, launches, ops))
     return RankSummary(
         rank=rank,
         world_size=world_size,
         source=source,
+        start_ns=start_ns,
+        end_ns=end_ns,
         devices=tuple(devices),
         steps=StepSummary(len(steps), steps.warmup, steps.median_ns, steps.variability, parts),
         collectives=collectives(work, kernels, ops),
@@ -133,3 +141,35 @@ def summarise(
         copies=tuple(copy_table(work, kernels)),
         peak_memory_bytes={m.device: m.peak_bytes for m in device_memory(memory, ops, top=0)},
     )
+
+
+def summaries(table: Callable[[str], Table], source: str) -> list[RankSummary]:
+    """One summary per process that has operators or device events; `table` gives a table by name."""
+    processes, threads = table("processes"), table("threads")
+    names = ("kernels", "launches", "ops", "marks", "memory")
+    tables = {n: table(n) for n in names}
+    owner = {n: _owner(tables[n], threads) for n in names}
+    found = []
+    for row, process in enumerate(processes.array("process").tolist()):
+        mine = {n: tables[n].take(np.flatnonzero(owner[n] == process)) for n in names}
+        if not (len(mine["kernels"]) or len(mine["ops"]) or len(mine["launches"])):
+            continue
+        label = processes.text("command")[row] or source
+        rank, size = int(processes.array("rank")[row]), int(processes.array("world_size")[row])
+        kernels, launches, ops, marks, memory = (mine[n] for n in names)
+        found.append(summarise(kernels, launches, ops, marks, memory, rank, size, label))
+    return found
+
+
+def _owner(table: Table, threads: Table) -> Array:
+    """The process of each row: its own column, else its thread's."""
+    if "process" in table:
+        return table.array("process")
+    row = rows_of(threads.array("thread"), table.array("thread"))
+    return np.where(row >= 0, threads.array("process")[row] if len(threads) else -1, -1)
+
+
+def _extent(*tables: Table) -> tuple[int, int]:
+    starts = [int(t.array("start_ns").min()) for t in tables if len(t)]
+    ends = [int(t.array("end_ns").max()) for t in tables if len(t)]
+    return (min(starts), max(ends)) if starts else (0, 0)

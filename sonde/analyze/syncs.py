@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sonde.analyze.device_events import Work, rows_of
-from sonde.analyze.idle import causes, gaps
+from sonde.analyze.idle import causes, gaps, waits_for_device
 from sonde.columns import Array, Table
 
 DEAD_WINDOW_NS = 100_000
@@ -52,7 +52,7 @@ class DeadWindow:
 
 def blocking_calls(work: Work, launches: Table) -> Array:
     """Rows of `launches` in which the host waits for the device."""
-    is_sync = launches.text("kind").equals("sync") & ~_only_orders(launches)
+    is_sync = waits_for_device(launches)
     is_copy = launches.text("kind").matches(("copy", "set"))
     last_end = np.full(len(launches), np.iinfo(np.int64).max)
     linked = work.take(work.launched)
@@ -104,14 +104,6 @@ def dead_windows(work: Work, at_least_ns: int = DEAD_WINDOW_NS) -> list[DeadWind
             name = here.name[int(holes.event[i])] or ""
             found.append(DeadWindow(process, device, int(holes.start[i]), int(holes.end[i]), cause, name))
     return sorted(found, key=lambda w: -w.length_ns)
-
-
-def _only_orders(launches: Table) -> Array:
-    """Calls that order streams and return at once: cudaStreamWaitEvent and its kin."""
-    names = launches.text("name")
-    table = np.array(["wait" in v.lower() and "event" in v.lower() for v in names.values] + [False])
-    mask: Array = table[names.codes]
-    return mask
 
 
 def _bubbles(work: Work, start: Array, end: Array) -> Array:

@@ -24,7 +24,10 @@ COMMUNICATION = (
     r"^gloo:",
 )
 COPY = (r"^Memcpy", r"^Memset", r"^dma", r"^CopyHostToDevice|^CopyDeviceToHost|^CopyDeviceToDevice")
-SYNC = (r"Synchroni[sz]e|^Stream Wait Event|^Event Sync|^Stream Sync|^Context Sync|^Device Sync",)
+SYNC = (
+    r"^event_wait$|^event_record$",  # MTIA
+    r"Synchroni[sz]e|^Stream Wait Event|^Event Sync|^Stream Sync|^Context Sync|^Device Sync",
+)
 
 _COMMUNICATION = re.compile("|".join(COMMUNICATION), re.IGNORECASE)
 _COPY = re.compile("|".join(COPY))

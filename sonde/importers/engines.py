@@ -1,0 +1,92 @@
+"""Where the per-rank stage runs: in this process, on a local pool, or on Ray.
+
+Enters: one function and a list of paths. Leaves: its results in the order of the paths.
+The function takes one path and returns something small, so engines differ in speed and never in results.
+A file that cannot be read becomes a `Failure`: one bad rank does not lose the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, Union
+
+from sonde.errors import EnvironmentLacks, SondeError, UsageError
+
+ENGINES = ("local", "ray")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A file that could not be read, and why."""
+
+    path: Path
+    message: str
+
+
+Outcome = Union[Result, Failure]
+
+
+def run(
+    stage: Callable[[Path], Result], paths: Sequence[Path], engine: str = "local", workers: int | None = None
+) -> list[Outcome[Result]]:
+    """`stage` of every path. `workers` limits how many run at once; by default one per usable CPU."""
+    if engine not in ENGINES:
+        raise UsageError(f"there is no engine {engine!r}", f"use one of {', '.join(ENGINES)}")
+    if workers is not None and workers < 1:
+        raise UsageError(f"{workers} workers cannot do anything", "give 1 or more")
+    if engine == "ray":
+        return _on_ray(stage, paths, workers)
+    count = min(workers or usable_cpus(), len(paths))
+    if count <= 1:
+        return [guarded(stage, p) for p in paths]
+    return _on_pool(stage, paths, count)
+
+
+def usable_cpus() -> int:
+    """CPUs that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def guarded(stage: Callable[[Path], Result], path: Path) -> Outcome[Result]:
+    """The stage's result, or the expected failure as a value."""
+    try:
+        return stage(path)
+    except SondeError as error:
+        return Failure(path, error.message)
+
+
+def _on_pool(stage: Callable[[Path], Result], paths: Sequence[Path], count: int) -> list[Outcome[Result]]:
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    # spawn: the caller may have threads (DuckDB, torch), which do not survive a fork.
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(guarded, [stage] * len(paths), paths))
+
+
+def _on_ray(
+    stage: Callable[[Path], Result], paths: Sequence[Path], workers: int | None
+) -> list[Outcome[Result]]:
+    try:
+        import ray
+    except ImportError:
+        raise EnvironmentLacks(
+            "the engine ray needs Ray, which is not installed", "pip install 'sonde[ray]'"
+        ) from None
+    started = not ray.is_initialized()
+    if started:
+        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    try:
+        task: Any = ray.remote(num_cpus=1)(guarded)
+        whole: Any = ray.put(stage)
+        results: list[Outcome[Result]] = ray.get([task.remote(whole, p) for p in paths])
+        return results
+    finally:
+        if started:
+            ray.shutdown()
