@@ -144,19 +144,32 @@ def summarise(
 
 
 def summaries(table: Callable[[str], Table], source: str) -> list[RankSummary]:
-    """One summary per process that has operators or device events; `table` gives a table by name."""
+    """One summary per rank; `table` gives a table by name.
+
+    A recording without ranks, or with one, is one rank: traces file device events, calls and Python frames of
+    one program under several process ids.
+    """
     processes, threads = table("processes"), table("threads")
     names = ("kernels", "launches", "ops", "marks", "memory")
     tables = {n: table(n) for n in names}
-    owner = {n: _owner(tables[n], threads) for n in names}
+    ranks = processes.array("rank")
+    told = sorted({r for r in ranks.tolist() if r >= 0})
+    if len(told) <= 1:
+        rows = {told[0] if told else -1: np.arange(len(processes))}
+    else:
+        rows = {r: np.flatnonzero(ranks == r) for r in sorted(set(ranks.tolist()))}
+    owner = {} if len(rows) == 1 else {n: _owner(tables[n], threads) for n in names}
     found = []
-    for row, process in enumerate(processes.array("process").tolist()):
-        mine = {n: tables[n].take(np.flatnonzero(owner[n] == process)) for n in names}
-        if not (len(mine["kernels"]) or len(mine["ops"]) or len(mine["launches"])):
-            continue
-        label = processes.text("command")[row] or source
-        rank, size = int(processes.array("rank")[row]), int(processes.array("world_size")[row])
+    for rank, members in rows.items():
+        mine = tables
+        if owner:
+            ids = processes.array("process")[members]
+            mine = {n: tables[n].take(np.flatnonzero(np.isin(owner[n], ids))) for n in names}
         kernels, launches, ops, marks, memory = (mine[n] for n in names)
+        if not (len(kernels) or len(ops) or len(launches)):
+            continue
+        size = int(processes.array("world_size")[members].max(initial=-1))
+        label = (processes.text("command")[int(members[0])] if owner else None) or source
         found.append(summarise(kernels, launches, ops, marks, memory, rank, size, label))
     return found
 

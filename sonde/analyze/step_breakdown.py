@@ -25,6 +25,7 @@ from sonde.columns import Array, Table
 
 PARTS = ("Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other")
 _TAIL_SHARE = 0.8
+_HOST_KINDS = ("op", "annotation", "backward", "compiled")  # not Python frames: they may outlast the trace
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def _roles(work: Work, kernels: Table, launches: Table, ops: Table) -> list[tupl
     communication = work.kind_class == COMMUNICATION
     loading = by_name(ops.text("name"), is_data_loading)
     named_step = by_name(ops.text("name"), lambda n: n.startswith("ProfilerStep"))
-    on_cpu = ops.text("kind").matches(("op", "annotation", "backward", "compiled")) & ~named_step & ~loading
+    on_cpu = ops.text("kind").matches(_HOST_KINDS) & ~named_step & ~loading
     spans_of = _spans(work.start, work.end)
     host = _spans(ops.array("start_ns"), ops.array("end_ns"))
     return [
@@ -109,10 +110,11 @@ def _spans(start: Array, end: Array) -> Callable[[Array], Spans]:
 
 def _windows(steps: TraceSteps, work: Work, ops: Table) -> tuple[Array, Array, Array]:
     if not len(steps):
-        if not len(ops):
+        host = np.flatnonzero(ops.text("kind").matches(_HOST_KINDS))
+        if not len(host):
             none = np.empty(0, np.int64)
             return none, none, none
-        low, high = int(ops.array("start_ns").min()), int(ops.array("end_ns").max())
+        low, high = int(ops.array("start_ns")[host].min()), int(ops.array("end_ns")[host].max())
         if len(work):
             high = max(high, int(work.end.max()))
         return np.array([low]), np.array([high]), np.array([0])

@@ -48,6 +48,10 @@ def open_any(path: Path) -> Recording:
 
     if not path.exists():
         raise InputError(f"{path} does not exist", "give a recording (NAME.sonde) or a trace file")
+    if path.is_dir() and not reader.is_recording(path) and find_traces(path):
+        from sonde.importers.ranks import open_folder
+
+        return open_folder(path)
     if path.is_dir() or reader.is_recording(path):
         return reader.open_recording(path)
     head = head_of(path)

@@ -14,11 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from sonde.analyze.gpu_summary import GpuSummary, gpu_summary
 from sonde.analyze.rank_summary import RankSummary, summaries
 from sonde.errors import InputError
 from sonde.importers import engines, find_traces
+from sonde.importers.merge import merged
+from sonde.store import build
+from sonde.store.recording import Recording
 
+MAX_OPEN = 64
 # The last number that a name marks as a rank: rank-3, rank_3, rank3; else a number before the extension.
 _MARKED = re.compile(r"rank[-_ ]?(\d+)", re.IGNORECASE)
 _TRAILING = re.compile(r"[-_.](\d{1,5})(?:\.pt)?(?:\.trace)?\.json(?:\.gz)?$")
@@ -51,7 +57,7 @@ def summary_of(path: Path) -> RankSummary:
     found = summaries(recording.table, path.name)
     if not found:
         raise InputError(f"{path} holds no operator, call or device event")
-    # A file with several processes keeps the one that has device events; a job has one file per rank.
+    # Of concatenated traces of several ranks, the one with most device events counts: a file is one rank.
     best = max(found, key=lambda s: (sum(d.time.events for d in s.devices), s.end_ns - s.start_ns))
     return replace(best, source=str(path))
 
@@ -69,6 +75,73 @@ def read_ranks(paths: Sequence[Path], engine: str = "local", workers: int | None
         [o for o in outcomes if not isinstance(o, engines.Failure)],
         [o for o in outcomes if isinstance(o, engines.Failure)],
     )
+
+
+def open_folder(folder: Path) -> Recording:
+    """The traces in a folder as one recording, a process per rank, so that every verb takes a folder.
+
+    Where files hold several runs, the run that began last is opened; what is left out is in `losses`.
+    For hundreds of ranks use `read_ranks`, which never holds more than a few at once.
+    """
+    from sonde.importers import open_any
+
+    files = find_traces(folder)
+    if not files:
+        raise InputError(
+            f"{folder} is neither a recording nor a folder with traces",
+            "give NAME.sonde, a trace.json[.gz], or a folder with one trace per rank",
+        )
+    if len(files) > MAX_OPEN:
+        raise InputError(
+            f"{folder} holds {len(files)} traces, more than the {MAX_OPEN} that are opened as one recording",
+            "compare ranks with: sonde report DIR --engine ray",
+        )
+    read = engines.run(open_any, files, workers=1)
+    opened = {str(p): r for p, r in zip(files, read, strict=True) if isinstance(r, Recording)}
+    failures = [r for r in read if isinstance(r, engines.Failure)]
+    if not opened:
+        raise InputError(f"none of the {len(files)} traces in {folder} could be read: {failures[0].message}")
+    found = [s for path, r in opened.items() for s in _best(r, path)]
+    job = settle(found, failures)
+    if job.runs:
+        chosen = max(job.runs, key=lambda run: min(r.start_ns for r in run.summary.ranks)).summary.ranks
+        members = [_ranked(opened[s.source], s.rank) for s in chosen]
+    else:
+        members = list(opened.values())
+    whole = merged(members)
+    left_out = len(files) - len(members)
+    if left_out:
+        whole = _with_loss(whole, left_out, "; ".join(job.notes))
+    return whole
+
+
+def _best(recording: Recording, path: str) -> list[RankSummary]:
+    found = summaries(recording.table, path)
+    best = max(found, key=lambda s: sum(d.time.events for d in s.devices), default=None)
+    return [] if best is None else [replace(best, source=path)]
+
+
+def _ranked(recording: Recording, rank: int) -> Recording:
+    """The recording with the rank that was settled on, where its metadata had none."""
+    processes = recording.table("processes")
+    ranks = np.where(processes.array("rank") < 0, rank, processes.array("rank"))
+    tables = {t.name: t for t in recording.tables()}
+    tables["processes"] = processes.with_columns(rank=ranks.astype(np.int32))
+    return Recording(recording.meta, tables, recording.path)
+
+
+def _with_loss(recording: Recording, count: int, detail: str) -> Recording:
+    row = build.table(
+        "losses",
+        process=[-1],
+        cause=["traces_left_out"],
+        count=[count],
+        unit=["files"],
+        detail=[detail or "traces of the folder that are not part of the run opened"],
+    )
+    tables = {t.name: t for t in recording.tables()}
+    tables["losses"] = build.concat("losses", [tables["losses"], row])
+    return Recording(recording.meta, tables, recording.path)
 
 
 def settle(found: Sequence[RankSummary], failures: Sequence[engines.Failure] = ()) -> Job:

@@ -116,7 +116,7 @@ def read(path: Path) -> Recording:
         elif category in HOST:
             launches.append(row | {"thread": thread(event), "api": HOST[category]})
         elif category in DEVICE:
-            row["kind"] = DEVICE[category]
+            row["kind"] = "memcpy" if row["name"].startswith("dma") else DEVICE[category]
             row["device"] = number(args.get("device", event.get("pid")))
             row["stream"] = number(args.get("stream", event.get("tid")))
             kernels.append(row)
@@ -261,7 +261,7 @@ def kernel_table(kernels: list[dict[str, Any]]) -> Table:
         **{"class": [class_of(k["name"], k["kind"]) for k in kernels]},
         graph=[number(a.get("graph id")) for a in args],
         graph_node=[number(a.get("graph node id")) for a in args],
-        bytes=[number(a.get("bytes")) for a in args],
+        bytes=[number(a.get("bytes", a.get("size"))) for a in args],
         bandwidth_gbs=real("memory bandwidth (GB/s)"),
         grid=[text(a.get("grid")) for a in args],
         block=[text(a.get("block")) for a in args],
