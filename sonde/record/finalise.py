@@ -17,6 +17,7 @@ from sonde.analyze.join import sample_ops, sample_steps
 from sonde.columns import Table
 from sonde.errors import InputError
 from sonde.record.framework import Framework, framework_tables
+from sonde.record.inductor import with_kernel_names
 from sonde.record.launch import LaunchResult, read_unfollowed
 from sonde.record.surroundings import epoch_offset
 from sonde.store import build
@@ -90,6 +91,7 @@ def _with_framework(tables: dict[str, Table], framework: Framework) -> dict[str,
     marks = build.concat("marks", [tables["marks"], told["marks"]])
     marks = marks.with_columns(mark=np.arange(len(marks), dtype=np.int32))
     joined = {**tables, **{n: t for n, t in told.items() if n not in ("marks", "losses")}, "marks": marks}
+    joined["frames"] = with_kernel_names(joined["frames"], marks)
     samples = joined["samples"]
     joined["samples"] = samples.with_columns(
         op=sample_ops(samples, joined["ops"]),

@@ -48,3 +48,34 @@ def test_compilation_is_the_same_with_and_without_observers(tmp_path: Path) -> N
     assert done.framework().windows == 1
     names = done.framework().tables["ops"].text("name").tolist()
     assert any((name or "").startswith("Torch-Compiled Region") for name in names), set(names)
+
+
+def test_compilations_breaks_and_recompiles_are_noted(tmp_path: Path) -> None:
+    import json
+
+    done = run(
+        tmp_path,
+        """
+        import torch
+        @torch.compile(backend="aot_eager", dynamic=False)
+        def work(x):
+            y = x.exp()
+            print("break")
+            return y + 1
+        for size in (3, 3, 4):
+            work(torch.ones(size))
+        """,
+    )
+    assert (done.code, done.stderr) == (0, "")
+    marks = done.framework().tables["marks"]
+    marks = marks.take(marks.text("kind").equals("compile"))
+    extras = [json.loads(text or "{}") for text in marks.text("extra").tolist()]
+    rows = list(zip(marks.text("name").tolist(), extras, strict=True))
+    compiled = [extra for name, extra in rows if name == "work"]
+    assert len(compiled) == 2
+    assert "size mismatch" in compiled[1]["recompile_reason"]
+    assert compiled[0]["file"].endswith("program.py")
+    assert (marks.array("end_ns") >= marks.array("start_ns")).all()
+    breaks = [extra for name, extra in rows if name == "graph_break"]
+    assert {found["line"] for found in breaks} == {6}
+    assert "print" in breaks[0]["reason"]
