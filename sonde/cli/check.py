@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sonde.machine.facts import Facts
+    from sonde.machine.roofs import MeasuredRoofs
 
 
 class Check:
@@ -19,6 +25,9 @@ class Check:
         parser.add_argument("--torch", action="store_true", help="ask torch in a child process")
         parser.add_argument("--python", metavar="PATH", help="the Python to ask (default: this one)")
         parser.add_argument("--pid", help="look at a running process instead of this one")
+        parser.add_argument(
+            "--roof", action="store_true", help="measure peak rates and bandwidths (under 20 s) and keep them"
+        )
         parser.add_argument("--json", action="store_true", help="print {facts, findings} as JSON")
         parser.add_argument(
             "--strict", action="store_true", help="exit 1 when there is an error or a warning"
@@ -45,12 +54,37 @@ class Check:
         torch = torch_probe.ask(options.python) if options.torch or options.python else None
         facts = machine_facts.gather(tree, pid, torch=torch)
         findings = machine_findings.find(facts)
+        roofs = _roofs(facts, options) if tree.live else None
         if options.json:
-            answer = {"facts": machine_facts.to_json(facts), "findings": [asdict(f) for f in findings]}
+            answer: dict[str, Any] = {
+                "facts": machine_facts.to_json(facts),
+                "findings": [asdict(f) for f in findings],
+            }
+            answer["roofs"] = asdict(roofs) if roofs else None
             print(json.dumps(answer, indent=1, ensure_ascii=False, allow_nan=False))
         else:
             from sonde.render.machine_text import render
 
-            print(render(facts, findings))
+            print(render(facts, findings, roofs))
         wrong = any(f.severity in ("error", "warning") for f in findings)
         return 1 if options.strict and wrong else 0
+
+
+def _roofs(facts: Facts, options: argparse.Namespace) -> MeasuredRoofs | None:
+    """Measure when asked, else what was measured before."""
+    from sonde.errors import EnvironmentLacks
+    from sonde.machine import roof_torch, roofs
+
+    if not options.roof:
+        return roofs.load(roofs.machine_id(facts))
+    if sys.stderr.isatty():
+        print("measuring what this machine can do, about 15 s …", file=sys.stderr)
+    counts = sorted({1, facts.effective_cpus or 1})
+    try:
+        peaks = roof_torch.ask(counts, options.python)
+    except EnvironmentLacks:
+        peaks = None  # without torch, multiply-adds in registers stand for the peak
+    found = roofs.measure(facts, peaks)
+    path = roofs.save(found)
+    print(f"kept in {path}", file=sys.stderr)
+    return found

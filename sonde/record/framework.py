@@ -11,6 +11,7 @@ import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sonde.analyze.flops import with_costs
 from sonde.columns import Table
 from sonde.errors import SondeError
 from sonde.record import marks as mark_files
@@ -37,6 +38,7 @@ class Framework:
     clock_uncertainty_ns: int = 0
     versions: dict[str, str] = field(default_factory=dict)
     windows: int = 0
+    details: dict[str, object] = field(default_factory=dict)  # for meta.details
 
 
 def framework_tables(raw: Path, processes: Table | None = None, threads: Table | None = None) -> Framework:
@@ -55,13 +57,14 @@ def framework_tables(raw: Path, processes: Table | None = None, threads: Table |
         name: build.concat(name, [w.tables[name] for w in found if name in w.tables]) for name in PER_WINDOW
     }
     tables["marks"] = marks
+    tables["ops"] = with_costs(tables["ops"])
     primitives = read_primitives(raw, roster, tables["ops"])
     tables["primitives"] = primitives.table
     tables["losses"] = build.concat("losses", [said, _losses(losses), tables["losses"], primitives.losses])
     tables["processes"], tables["threads"] = roster.processes(), roster.threads()
     versions = {name: value for log in logs for name, value in log.versions.items()} | primitives.versions
     uncertainty = max((window.uncertainty_ns for window in found), default=0)
-    return Framework(tables, uncertainty, versions, len(found))
+    return Framework(tables, uncertainty, versions, len(found), primitives.details)
 
 
 def _windows(

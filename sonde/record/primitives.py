@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from sonde.analyze.flops import with_costs
 from sonde.analyze.primitives import with_ops
 from sonde.columns import Table
 from sonde.errors import SondeError
@@ -37,7 +36,7 @@ class Primitives:
 
 
 def read_primitives(raw: Path, roster: Roster, ops: Table) -> Primitives:
-    """Read every capture in `raw`; `ops` are those of the same windows."""
+    """Read every capture in `raw`; `ops` are those of the same windows, with FLOPs."""
     parts, losses = [], []
     versions: dict[str, str] = {}
     details: dict[str, Any] = {}
@@ -59,7 +58,7 @@ def read_primitives(raw: Path, roster: Roster, ops: Table) -> Primitives:
     table = build.concat("primitives", parts)
     table = table.with_columns(primitive=np.arange(len(table), dtype=np.int64))
     if len(table):
-        table = with_ops(table, with_costs(ops), roster.threads())
+        table = with_ops(table, ops, roster.threads())
     return Primitives(table, build.concat("losses", losses), versions, details, uncertainty)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.machine.facts import Facts
 from sonde.machine.finding import Finding
+from sonde.machine.roofs import MeasuredRoofs, Rate
 from sonde.machine.tree import to_cpu_list
 
 _MARK = {"error": "✗", "warning": "!", "info": "·"}
@@ -45,11 +46,13 @@ def facts_lines(facts: Facts) -> list[tuple[str, str]]:
     return lines
 
 
-def render(facts: Facts, findings: list[Finding]) -> str:
+def render(facts: Facts, findings: list[Finding], roofs: MeasuredRoofs | None = None) -> str:
     """The whole answer as plain text."""
     lines = facts_lines(facts)
     width = max(len(label) for label, _ in lines)
     text = [f"{label:{width}}  {value}" for label, value in lines]
+    if roofs is not None:
+        text += ["", *roof_lines(roofs)]
     if facts.unknown:
         text += ["", "not known here: " + "; ".join(f"{k} ({why})" for k, why in facts.unknown.items())]
     text.append("")
@@ -60,6 +63,21 @@ def render(facts: Facts, findings: list[Finding]) -> str:
     if not findings:
         text.append("nothing to complain about")
     return "\n".join(text)
+
+
+def roof_lines(roofs: MeasuredRoofs) -> list[str]:
+    """Peaks and bandwidths, at best and usually."""
+    noisy = f"; noisy: usual rates are 1/{roofs.noise:.1f} of the best" if roofs.noise > 1.5 else ""
+    text = [f"roofs measured {roofs.when} with {roofs.source} in {roofs.seconds:.0f} s{noisy}"]
+    for rates, unit in ((roofs.peaks, "GFLOP/s"), (roofs.bandwidths, "GB/s")):
+        text += [_rate_line(rate, unit) for rate in rates]
+    return text
+
+
+def _rate_line(rate: Rate, unit: str) -> str:
+    threads = f"{rate.threads} thread{'s' if rate.threads > 1 else ''}"
+    usually = f"{rate.median / 1e9:.1f} usually"
+    return f"  {rate.name:10}  {threads:11}  {rate.best / 1e9:8.1f} {unit} at best, {usually}"
 
 
 def _join(*parts: str) -> str:

@@ -14,5 +14,7 @@ VIEWS: dict[str, tuple[str, str]] = {
     "steps": ("sonde.render.text.steps", "steps and phases, with warm-up set apart"),
     "threads": ("sonde.render.text.threads", "what each thread did: running, spinning, waiting"),
     "waits": ("sonde.render.text.waits", "time off the CPU by reason and place"),
+    "primitives": ("sonde.render.text.primitives", "oneDNN and MKL calls by kind, implementation and shape"),
+    "roofline": ("sonde.render.text.roofline", "how close work comes to what the machine can do"),
     "losses": ("sonde.render.text.losses", "what is known to be missing or doubtful"),
 }

@@ -1,0 +1,100 @@
+"""`sonde show REC roofline`: how close operators and primitives come to what the machine can do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from sonde.analyze.roofline import Roof
+from sonde.analyze.roofline_tables import op_roofline, primitive_roofline
+from sonde.columns import Table, Text
+from sonde.errors import EnvironmentLacks
+from sonde.machine import facts as machine_facts
+from sonde.machine import roofs as measured
+from sonde.render.text.page import Column, Page
+from sonde.render.text.units import count, milliseconds, percent
+from sonde.render.text.view import ShowOptions
+from sonde.store.recording import Recording
+
+
+def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
+    """`roof`, `ops` and `primitives`: rows with intensity, bound, roof_ms, efficiency, saving_ms."""
+    roof, origin = _roof(recording)
+    return {
+        "roof": {**asdict(roof), "origin": origin},
+        "ridge": _plain(roof.ridge()),
+        "ops": _rows(op_roofline(recording.table("ops"), roof)),
+        "primitives": _rows(primitive_roofline(recording.table("primitives"), roof)),
+    }
+
+
+def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
+    if not data["ops"] and not data["primitives"]:
+        page.line("No work with known shapes was recorded; record some steps with: --window all")
+        return
+    for key, names in (("ops", ("name", "shapes")), ("primitives", ("kind", "implementation", "shape"))):
+        rows = data[key]
+        if not rows:
+            continue
+        page.heading(f"{key}: most to gain first")
+        columns = [Column(name.capitalize(), fold=True) for name in names]
+        titles = ("Time", "Calls", "GFLOP/s", "FLOP/B", "Bound", "At the roof", "Efficiency", "To gain")
+        page.table(
+            columns + [Column(t, right=True) for t in titles],
+            [_cells(r, names) for r in rows[: options.limit]],
+        )
+    peaks = ", ".join(f"{name} {rate / 1e9:.0f} GFLOP/s" for name, rate in data["roof"]["peak_flops"].items())
+    levels = ", ".join(f"{v['name']} {v['bytes_per_s'] / 1e9:.0f} GB/s" for v in data["roof"]["levels"])
+    page.line(f"roof ({data['roof']['origin']}, {data['roof']['threads']} threads): {peaks}; {levels}")
+
+
+def _roof(recording: Recording) -> tuple[Roof, str]:
+    """The recording's own roofs when it has them, else those of this machine."""
+    kept = recording.meta.machine.get("roofs")
+    if isinstance(kept, dict):
+        from pathlib import Path
+
+        found = measured.from_json(kept, Path("meta.json"))
+        return found.roof(
+            max(r.threads for r in (*found.peaks, *found.bandwidths))
+        ), "recorded with the program"
+    facts = machine_facts.gather()
+    here = measured.load(measured.machine_id(facts))
+    if here is None:
+        raise EnvironmentLacks("no roof was measured on this machine", "measure it with: sonde check --roof")
+    return here.roof(facts.effective_cpus or 1), f"measured here {here.when}"
+
+
+def _rows(table: Table) -> list[dict[str, Any]]:
+    columns = {
+        name: table.text(name).tolist()
+        if isinstance(table.columns[name], Text)
+        else table.array(name).tolist()
+        for name in table
+    }
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    return [{k: _plain(v) for k, v in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _cells(row: dict[str, Any], names: tuple[str, ...]) -> list[str]:
+    def number(value: float | None, digits: int = 1) -> str:
+        return "–" if value is None else f"{value:.{digits}f}"
+
+    cells = [str(row[name]) if row[name] is not None else "–" for name in names]
+    efficiency = "–" if row["efficiency"] is None else percent(row["efficiency"])
+    return [
+        *cells,
+        milliseconds(row["total_ms"]),
+        count(row["calls"]),
+        number(row["gflops_s"]),
+        number(row["intensity"], 2),
+        row["bound"],
+        "–" if row["roof_ms"] is None else milliseconds(row["roof_ms"]),
+        efficiency,
+        milliseconds(row["saving_ms"]),
+    ]

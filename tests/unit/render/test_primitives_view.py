@@ -1,0 +1,84 @@
+"""`sonde show LOG primitives` and `roofline`: the rows for programs, the page for people."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from sonde.errors import UsageError
+from sonde.importers import onednn_log
+from sonde.render.text import primitives, roofline
+from sonde.render.text.page import Page
+from sonde.render.text.view import ShowOptions
+from sonde.store.meta import Meta
+from sonde.store.recording import Recording
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "onednn"
+ROOFS = {
+    "format": 1,
+    "machine": "m",
+    "when": "2026",
+    "source": "native",
+    "seconds": 1.0,
+    "peaks": [{"name": "f32", "threads": 1, "best": 100e9, "median": 90e9, "samples": 9}],
+    "bandwidths": [{"name": "memory", "threads": 1, "best": 10e9, "median": 9e9, "samples": 9}],
+}
+
+
+@pytest.fixture(scope="module")
+def lstm() -> Recording:
+    return onednn_log.read(DATA / "torch_2.13_lstm.log.gz")
+
+
+def test_rows_have_the_documented_keys_and_add_up(lstm: Recording) -> None:
+    found = primitives.data(lstm, ShowOptions())
+    assert {"kind", "implementation", "shape", "calls", "total_ms", "flops", "bytes"} <= set(found["rows"][0])
+    assert math.fsum(r["total_ms"] for r in found["rows"]) == pytest.approx(found["total_ms"])
+    json.dumps(found, allow_nan=False)
+
+
+def test_the_reference_lstm_is_called_weak(lstm: Recording) -> None:
+    found = primitives.data(lstm, ShowOptions())
+    assert (found["weak"][0]["issue"], found["weak"][0]["kind"]) == ("reference", "rnn")
+
+
+def test_the_page_names_the_isa_and_the_weak_kernels(lstm: Recording) -> None:
+    stream = io.StringIO()
+    primitives.show(primitives.data(lstm, ShowOptions(limit=2)), Page(stream), ShowOptions(limit=2))
+    assert "effective ISA: Intel AVX2" in stream.getvalue()
+    assert "kernels that could be better" in stream.getvalue()
+    assert "rows more" in stream.getvalue()
+
+
+def test_grouping_and_filter(lstm: Recording) -> None:
+    kinds = primitives.data(lstm, ShowOptions(by="kind"))["rows"]
+    assert sorted(r["kind"] for r in kinds) == ["reorder", "rnn"]
+    assert len(primitives.data(lstm, ShowOptions(by="kind", filter="rnn"))["rows"]) == 1
+    with pytest.raises(UsageError, match="group primitives by 'color'"):
+        primitives.data(lstm, ShowOptions(by="color"))
+
+
+def test_work_is_held_against_the_roofs_recorded_with_it(lstm: Recording) -> None:
+    recording = Recording(Meta(machine={"roofs": ROOFS}), {"primitives": lstm.table("primitives")})
+    found = roofline.data(recording, ShowOptions())
+    row = next(r for r in found["primitives"] if r["implementation"] == "ref")
+    assert row["roof_ms"] == pytest.approx(max(row["flops"] / 100e9, row["bytes"] / 10e9) * 1e3)
+    assert row["efficiency"] == pytest.approx(row["roof_ms"] / row["total_ms"])
+    assert found["ridge"] == 10.0
+    stream = io.StringIO()
+    roofline.show(found, Page(stream), ShowOptions())
+    assert "recorded with the program" in stream.getvalue()
+    json.dumps(found, allow_nan=False)
+
+
+def test_an_empty_recording_says_how_to_record() -> None:
+    stream = io.StringIO()
+    empty = Recording(Meta(machine={"roofs": ROOFS}))
+    primitives.show(primitives.data(empty, ShowOptions()), Page(stream), ShowOptions())
+    roofline.show(roofline.data(empty, ShowOptions()), Page(stream), ShowOptions())
+    assert "--primitives" in stream.getvalue()
+    assert "--window all" in stream.getvalue()
