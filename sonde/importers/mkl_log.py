@@ -20,6 +20,7 @@ _ADDRESS = re.compile(rb"0x[0-9a-fA-F]+|\(nil\)")
 _LINE = re.compile(
     rb"MKL_VERBOSE ([A-Za-z_]\w*\(.*\)) (\d+(?:\.\d+)?(?:e[+-]?\d+)?)(ns|us|ms|s)\b(.*)", re.DOTALL
 )
+_TIME = re.compile(rb"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(ns|us|ms|s)")
 _HEADER = re.compile(r"MKL_VERBOSE (oneMKL|Intel\(R\) MKL) .*")
 _MS = {b"ns": 1e-6, b"us": 1e-3, b"ms": 1.0, b"s": 1e3}
 _THREADS = re.compile(rb"NThr:(\d+)")
@@ -52,6 +53,12 @@ def split(line: bytes) -> tuple[bytes, float] | None:
     call = _ADDRESS.sub(b"*", found[1])
     threads = _THREADS.search(found[4])
     return call + b" " + (threads[1] if threads else b""), float(found[2]) * _MS[found[3]]
+
+
+def milliseconds(text: bytes) -> float | None:
+    """`41.32us` as milliseconds."""
+    found = _TIME.fullmatch(text)
+    return float(found[1]) * _MS[found[2]] if found else None
 
 
 def parse(invariant: str) -> MklCall:

@@ -7,14 +7,14 @@ that carries a marker but fits no known form is counted in `losses` and kept.
 
 A log of a million lines has a few hundred distinct ones, once time and
 timestamp are taken off. Each distinct line is parsed once; the rest is a
-dictionary look-up, so plain Python reads about a million lines a second, and
-memory grows by 20 bytes per line until the columns are expanded at the end.
+dictionary look-up, so plain Python reads a million lines in two to four seconds
+(benchmarks/onednn_log.py), and memory grows by 20 bytes per line until the
+columns are expanded at the end.
 """
 
 from __future__ import annotations
 
 import gzip
-from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -31,6 +31,7 @@ _MARKER_NAMES = tuple(name.encode() for name in sorted(MARKERS, key=len, reverse
 _NUMBER = b"0123456789.e+-"
 _BLOCK_BYTES = 4 << 20
 _LONGEST_LINE = 1 << 20
+_KEPT_NUMBERS = 200_000  # distinct times and MKL lines remembered
 
 
 def sniff(head: bytes) -> bool:
@@ -66,12 +67,13 @@ def _blocks(file: BinaryIO, notes: Notes) -> Iterator[list[bytes]]:
     """Whole lines, a few megabytes at a time."""
     rest = b""
     while data := file.read(_BLOCK_BYTES):
-        lines = (rest + data).split(b"\n")
+        lines = (rest + data).replace(b"\r\n", b"\n").split(b"\n")
         rest = lines.pop()
         if len(rest) > _LONGEST_LINE:  # not a log: do not let one endless line fill the memory
             notes.unknown(rest[:200])
             rest = b""
         yield lines
+    rest = rest.rstrip(b"\r")
     if rest:
         # The libraries end every line; without that, its time may have lost digits.
         notes.unterminated(rest)
@@ -79,56 +81,47 @@ def _blocks(file: BinaryIO, notes: Notes) -> Iterator[list[bytes]]:
 
 
 def _parse(lines: list[bytes], rows: Rows, notes: Notes) -> None:
-    """The hot loop. A hit costs one split, one look-up and one float."""
-    known = rows.known
+    """The hot loop. A hit costs one split, two look-ups and three appends."""
+    known, numbers = rows.known, rows.numbers
     codes, times, starts = rows.codes, rows.times_ms, rows.starts_ns
+    stamped = False  # whether the last line had a timestamp: the next one probably has too
     for line in lines:
         head, _, tail = line.rpartition(b",")
-        code = known.get(head)
-        if code is not None and tail and not tail.translate(None, _NUMBER):
-            try:
-                times.append(float(tail))
-            except ValueError:
-                notes.unknown(line)
-                continue
-            codes.append(code)
-            starts.append(-1)
-        elif head.startswith((b"onednn_verbose,", b"dnnl_verbose,")) and _stamped(
-            head, tail, known, codes, times, starts
-        ):
-            pass
-        else:
+        code, start = None, -1
+        if not stamped:
+            code = known.get(head)
+        if code is None:
+            code, start = _stamped(head, known)
+            stamped = code is not None
+            if code is None:
+                code = known.get(head)
+        time_ms = numbers.get(tail)
+        if time_ms is None and code is not None:
+            time_ms = _number(tail)
+            if time_ms is not None and len(numbers) < _KEPT_NUMBERS:
+                numbers[tail] = time_ms
+        if code is None or time_ms is None:
             _slow(line, rows, notes)
+            continue
+        codes.append(code)
+        times.append(time_ms)
+        starts.append(start)
 
 
-def _stamped(
-    head: bytes,
-    tail: bytes,
-    known: dict[bytes, int],
-    codes: array[int],
-    times: array[float],
-    starts: array[int],
-) -> bool:
-    """A line with a timestamp: known once the timestamp is taken out."""
+def _stamped(head: bytes, known: dict[bytes, int]) -> tuple[int | None, int]:
+    """Code and start of a known line with a timestamp: `marker,[vN,]MS.NNNNNN,…`."""
     at = head.find(b",") + 1
     if head[at : at + 1] == b"v":
         at = head.find(b",", at) + 1
     end = head.find(b",", at)
-    stamp, key = head[at:end], head[:at] + head[end + 1 :]
-    code = known.get(key)
-    if code is None or tail.translate(None, _NUMBER) or not tail:
-        return False
-    whole, _, part = stamp.partition(b".")
-    if not (whole.isdigit() and part.isdigit()):
-        return False
-    try:
-        time_ms = float(tail)
-    except ValueError:
-        return False
-    codes.append(code)
-    times.append(time_ms)
-    starts.append(_stamp_ns(whole, part))
-    return True
+    if end - at < 8 or head[end - 7 : end - 6] != b".":
+        return None, -1
+    code = known.get(head[:at] + head[end + 1 :])
+    digits = head[at : end - 7] + head[end - 6 : end]  # milliseconds with six decimals: nanoseconds
+    if code is None or not digits.isdigit() or len(digits) > 18 + 1:
+        return None, -1
+    start = int(digits)
+    return code, start if start < 1 << 62 else -1
 
 
 def _stamp_ns(whole: bytes, part: bytes) -> int:
@@ -139,7 +132,9 @@ def _stamp_ns(whole: bytes, part: bytes) -> int:
 
 def _slow(line: bytes, rows: Rows, notes: Notes) -> None:
     """A line seen for the first time, a header, a diagnostic, or something else."""
-    line = line.rstrip(b"\r")
+    if line.startswith(mkl_log.MARKER) and line.count(_MARKER) == 0 and line.count(mkl_log.MARKER) == 1:
+        _mkl_record(line, rows, notes)
+        return
     starts = _record_starts(line)
     if not starts:
         notes.other_lines += 1
@@ -176,7 +171,7 @@ def _record(piece: bytes, rows: Rows, notes: Notes) -> None:
         notes.remark(remark)
         return
     head, _, tail = text.rpartition(",")
-    time_ms = _number(tail)
+    time_ms = _number(tail.encode("utf-8", "replace"))
     call = parse_call(head) if time_ms is not None else None
     if call is None:
         # v1.0 prints no time for work on a GPU.
@@ -191,11 +186,24 @@ def _record(piece: bytes, rows: Rows, notes: Notes) -> None:
 
 
 def _mkl_record(piece: bytes, rows: Rows, notes: Notes) -> None:
+    # Addresses repeat from step to step, so most lines are known as they are, but for the time.
+    close = piece.rfind(b") ")
+    space = piece.find(b" ", close + 2)
+    raw = piece[: close + 1] + piece[space:] if 0 < close < space else b""
+    code = rows.known.get(raw) if raw else None
+    if code is not None:
+        time_ms = mkl_log.milliseconds(piece[close + 2 : space])
+        if time_ms is not None:
+            rows.append(code, time_ms, -1)
+            return
     parts = mkl_log.split(piece)
     if parts is not None:
         key, time_ms = parts
         code = rows.known.get(key)
-        rows.append(rows.learn_mkl(key) if code is None else code, time_ms, -1)
+        code = rows.learn_mkl(key) if code is None else code
+        if raw and len(rows.known) < _KEPT_NUMBERS:
+            rows.known[raw] = code
+        rows.append(code, time_ms, -1)
         return
     described = mkl_log.header(piece.decode("utf-8", "replace"))
     if described is not None:
@@ -204,8 +212,9 @@ def _mkl_record(piece: bytes, rows: Rows, notes: Notes) -> None:
         notes.unknown(piece)
 
 
-def _number(text: str) -> float | None:
-    if not text or text.encode("utf-8", "replace").translate(None, _NUMBER):
+def _number(text: bytes) -> float | None:
+    """A decimal number as printf writes it; float() alone would also take `nan`, `1_0` and spaces."""
+    if not text or text.translate(None, _NUMBER):
         return None
     try:
         return float(text)

@@ -124,6 +124,7 @@ class Rows:
 
     def __init__(self) -> None:
         self.known: dict[bytes, int] = {}
+        self.numbers: dict[bytes, float] = {}  # times as printed; they repeat, being multiples of 0.244 µs
         self.codes = array("i")
         self.times_ms = array("d")
         self.starts_ns = array("q")

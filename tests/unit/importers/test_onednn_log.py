@@ -239,3 +239,22 @@ def _is_float(text: bytes) -> bool:
 @pytest.mark.parametrize("path", [VERSIONS, TORCH[0], *MXNET[:1]], ids=lambda p: p.name)
 def test_a_log_is_found_by_its_content(path: Path) -> None:
     assert open_any(path).meta.source == "onednn"
+
+
+def test_windows_line_ends_change_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(VERSIONS.read_bytes().replace(b"\n", b"\r\n"))
+    found, plain = onednn_log.read(path), onednn_log.read(VERSIONS)
+    assert losses(found) == {}
+    times = [r.table("primitives").array("time_ms").tolist() for r in (found, plain)]
+    assert times[0] == times[1]
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1_0", " 1", "1 ", "", "0x1p3", "1e", "--1"])
+def test_a_time_that_printf_never_writes_is_not_a_time(tmp_path: Path, text: str) -> None:
+    line = "onednn_verbose,v1,primitive,exec,cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,2x3,"
+    path = tmp_path / "log"
+    path.write_text(f"{line}0.5\n{line}{text}\n")
+    recording = onednn_log.read(path)
+    assert recording.table("primitives").array("time_ms").tolist() == [0.5]
+    assert losses(recording) == {"unparsed_line": 1}
