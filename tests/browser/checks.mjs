@@ -150,6 +150,11 @@ const suites = {
       await page.mouse.click(box.x + box.width / 2, box.y + box.height - 40);
       await page.waitForSelector("[data-role=range]");
     });
+    await check("one click leaves only the steady steps", "#flame", async (page) => {
+      await page.locator("[data-role=steady]").click();
+      await page.waitForSelector("[data-role=range]");
+      expect(/selected range/.test(await text(page, "[data-role=flame-note]")), "the flame does not follow");
+    });
     await check("the verdict is one sentence with a number", "#overview", async (page) => {
       const said = await text(page, "[data-role=verdict]");
       expect(/Bound by kernels: \d+ %/.test(said), said);

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Model } from "./data/model";
 import { Store, useStore } from "./data/store";
 import { matcher } from "./calc/search";
+import { steadyRange } from "./calc/layers";
 import { DARK_THEME, LIGHT_THEME } from "./draw/theme";
 import { hideTooltip } from "./ui/tooltip";
 import { VIEWS } from "./views/registry";
@@ -50,6 +51,8 @@ export function App({ models, store }: { models: Model[]; store: Store }) {
     return () => window.removeEventListener("keydown", key);
   }, [view, dark, comparing]);
   const range = store.range;
+  const steady = useMemo(() => steadyRange(model), [model]);
+  const onlySteady = Boolean(steady && range && Math.round(steady[0]) === range[0] && Math.round(steady[1]) === range[1]);
   const meta = model.facts.meta ?? {};
   const View = view.component;
   return (
@@ -77,6 +80,18 @@ export function App({ models, store }: { models: Model[]; store: Store }) {
                 </button>
               ))}
             </div>
+          )}
+          {steady && (
+            <button
+              type="button"
+              class="toggle"
+              data-role="steady"
+              aria-pressed={onlySteady}
+              title="Leave out start, warm-up and end: every view shows only the steady steps"
+              onClick={() => store.setRange(onlySteady ? null : steady)}
+            >
+              Steady steps
+            </button>
           )}
           <div class={`search${match.error ? " wrong" : ""}`}>
             <input

@@ -16,10 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.quality import quality
 from sonde.render.html.options import ReportOptions
 from sonde.render.html.payload import Payload
 from sonde.render.html.strings import visible
 from sonde.store.recording import Recording
+from sonde.store.schema import TABLES
 
 _SECRET = re.compile(r"token|secret|passw|credential|api_?key|private|auth", re.IGNORECASE)
 MAX_ITEMS = 500
@@ -43,6 +45,13 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes)) and depth < 8:
         return [plain(v, depth + 1) for v in list(value)[:MAX_ITEMS]]
     return visible(str(value))
+
+
+def _quality(recording: Recording) -> dict[str, object] | None:
+    """What the recording says about itself; an imported trace has no samples to judge."""
+    if not len(recording.table("samples")) or not len(recording.table("stacks")):
+        return None
+    return quality({name: recording.table(name) for name in TABLES}).as_json()
 
 
 def add_facts(payload: Payload, recording: Recording, options: ReportOptions, span: tuple[int, int]) -> None:
@@ -78,7 +87,7 @@ def add_facts(payload: Payload, recording: Recording, options: ReportOptions, sp
                 strict=True,
             )
         ][:MAX_ITEMS],
-        "quality": plain(options.quality) if options.quality is not None else None,
+        "quality": plain(_quality(recording) if options.quality is None else options.quality),
         "insights": [plain(i) for i in options.insights],
         "findings": [plain(f) for f in options.findings],
         "verdict": visible(options.verdict) if options.verdict else None,

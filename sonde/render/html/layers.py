@@ -35,6 +35,15 @@ _PLAIN_LIBRARY = re.compile(
 )
 
 
+# Worth seeing although the interpreter runs it: garbage collection, start and end of the program.
+_TELLING = re.compile(r"^(_?PyGC|gc_|_?Py_Finalize|Py_RunMain|pymain)")
+
+
+def is_interpreter(layer: str, name: str, library: str) -> bool:
+    """Native frames of the interpreter itself: how Python runs, not what it runs."""
+    return layer == "native" and bool(_PYTHON_LIBRARY.search(library)) and not _TELLING.search(name)
+
+
 def function_class(layer: str, name: str, library: str) -> int:
     """The class that a function's own time counts as; NEUTRAL when its caller decides."""
     if layer in ("python", "module"):

@@ -14,7 +14,7 @@ import numpy as np
 
 from sonde.columns import Array, Table, Text
 from sonde.render.html.grouping import depths, group, levels, prefix_tree, rows_of, totals
-from sonde.render.html.layers import function_class, stack_classes
+from sonde.render.html.layers import function_class, is_interpreter, stack_classes
 from sonde.render.html.limits import Limits
 from sonde.render.html.payload import Payload
 from sonde.store.recording import Recording
@@ -89,6 +89,13 @@ def _functions(payload: Payload, frames: Table, first: Array, function_of: Array
         ],
         np.int64,
     )
+    runtime = chosen.array("runtime") | np.array(
+        [
+            is_interpreter(LAYERS[code], name or "", library or "")
+            for code, name, library in zip(layer, names, libraries, strict=True)
+        ],
+        np.bool_,
+    )
     strings = payload.strings
     extra = [strings(NO_STACK), strings(PRUNED)]
     label = LAYERS.index("label")
@@ -99,7 +106,7 @@ def _functions(payload: Payload, frames: Table, first: Array, function_of: Array
         full=np.append(strings.column(chosen.text("full_name")), [-1, -1]),
         file=np.append(strings.column(chosen.text("file")), [-1, -1]),
         library=np.append(strings.column(chosen.text("library")), [-1, -1]),
-        runtime=np.append(chosen.array("runtime").astype(np.int64), [0, 0]),
+        runtime=np.append(runtime.astype(np.int64), [0, 0]),
         inlined=np.append(chosen.array("inlined").astype(np.int64), [0, 0]),
     )
     return len(chosen), classes

@@ -23,6 +23,7 @@ from sonde.store.recording import Recording
 
 _NOT_MINE = {"site-packages", "dist-packages", ".venv", "venv", "node_modules", ".tox", "lib-dynload"}
 MAX_FILE_BYTES = 400_000
+_SONDE = Path(__file__).resolve().parents[2]  # our own frames in the program are not the user's
 
 
 def add_source(payload: Payload, recording: Recording, options: ReportOptions, limits: Limits) -> None:
@@ -65,6 +66,8 @@ def _roots(recording: Recording, options: ReportOptions) -> list[Path]:
 
 def _mine(path: Path, roots: list[Path]) -> bool:
     if not path.is_absolute() or "\0" in str(path):
+        return False
+    if _SONDE in path.resolve().parents:
         return False
     for root in roots:
         try:

@@ -59,18 +59,20 @@ export function buildLanes(model: Model): Lane[] {
   const processes = [...new Set([...lanes, ...streams].map((lane) => lane.process))].sort((a, b) => a - b);
   const out: Lane[] = [];
   for (const process of processes) {
-    const rank = ranks.get(process) ?? -1;
+    const number = ranks.get(process) ?? -1;
     const own = lanes.filter((lane) => lane.process === process);
-    own.sort((a, b) => Number(isMain(model, b)) - Number(isMain(model, a)) || b.weight - a.weight || a.thread - b.thread);
-    const name = `${roles.get(process) ?? "process"}${rank >= 0 ? `, rank ${rank}` : ""}`;
+    own.sort((a, b) => rank(model, a) - rank(model, b) || b.weight - a.weight || a.thread - b.thread);
+    const name = `${roles.get(process) ?? "process"}${number >= 0 ? `, rank ${number}` : ""}`;
     out.push({ kind: "process", label: name, note: `${own.length} threads`, process, thread: -1, samples: NONE, slices: [], launches: NONE, weight: 0, longest: 0, bins: null });
     out.push(...own, ...streams.filter((lane) => lane.process === process));
   }
   return out;
 }
 
-function isMain(model: Model, lane: Lane): boolean {
-  return model.threadById.get(lane.thread)?.kind === "main";
+// The main thread first, our own last.
+function rank(model: Model, lane: Lane): number {
+  const kind = model.threadById.get(lane.thread)?.kind;
+  return kind === "main" ? 0 : kind === "sonde" ? 2 : 1;
 }
 
 function addOps(model: Model, laneOf: (thread: number) => Lane): void {

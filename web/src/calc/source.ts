@@ -29,11 +29,13 @@ export function sampleSource(model: Model): Source {
   const labels: Label[] = [];
   for (let i = 0; i < rows; i++) {
     const name = model.text(model.column("functions", "name")[i]) || "(unnamed)";
+    const file = model.text(model.column("functions", "file")[i]);
     labels.push({
-      name,
+      // A module's own code is told by its file: forty boxes named <module> say nothing.
+      name: name === "<module>" && file ? `<module> ${fileTail(file)}` : name,
       full: model.text(model.column("functions", "full")[i]) || name,
       layer: model.column("functions", "layer")[i],
-      file: model.text(model.column("functions", "file")[i]),
+      file,
       line: -1,
       library: model.text(model.column("functions", "library")[i]),
       runtime: model.column("functions", "runtime")[i] !== 0,
@@ -44,6 +46,11 @@ export function sampleSource(model: Model): Source {
   const key = new Int32Array(frame.length);
   for (let i = 0; i < key.length; i++) key[i] = functionOf[frame[i]];
   return { parent: model.column("stacks", "parent"), key, labels };
+}
+
+function fileTail(file: string): string {
+  const parts = file.split("/");
+  return parts[parts.length - 1] === "__init__.py" ? parts.slice(-2).join("/") : parts[parts.length - 1];
 }
 
 // Operator calls merged by name; `kernels` adds the GPU kernels below them.

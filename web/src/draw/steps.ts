@@ -30,12 +30,16 @@ export class StepsPicture implements Picture {
 
   draw(pen: Pen, width: number, _top: number, height: number, theme: Theme): void {
     const values = this.steps.map((s) => s.end - s.start);
-    const most = values.reduce((a, b) => Math.max(a, b), 0) * 1.08 || 1;
-    const plot = height - BOTTOM - 6;
-    const y = (v: number) => 6 + plot - (v / most) * plot;
+    const highest = values.reduce((a, b) => Math.max(a, b), 0);
+    // One step that is far off must not flatten all others: it is cut, and says so.
+    const usual = [...values].sort((a, b) => a - b)[Math.floor(values.length * 0.85)] * 1.6;
+    const most = (highest > usual * 1.5 ? usual : highest * 1.08) || 1;
+    const head = highest > most ? 18 : 6;
+    const plot = height - BOTTOM - head;
+    const y = (v: number) => head + plot - Math.min(1, v / most) * plot;
     const wide = (width - LEFT) / values.length;
     for (const tick of [0, 0.5, 1]) {
-      const v = (most / 1.08) * tick;
+      const v = most * 0.92 * tick;
       pen.line([LEFT, y(v), width, y(v)], theme.line, 1);
       pen.text(time(v), 2, y(v) + 4, theme.faint, 10.5);
     }
@@ -45,8 +49,10 @@ export class StepsPicture implements Picture {
       const outside = this.range && (step.end < this.range[0] || step.start > this.range[1]);
       const fill = warm ? theme.layer[3] : theme.layer[0];
       const x = LEFT + i * wide;
-      pen.rect(x, y(v), Math.max(0.5, wide - (wide > 4 ? 1.5 : 0)), 6 + plot - y(v), outside ? theme.layer[7] : fill);
-      if (i === this.hover) pen.frame(x, y(v), Math.max(2, wide - 1.5), 6 + plot - y(v), theme.text, 1.5);
+      pen.rect(x, y(v), Math.max(0.5, wide - (wide > 4 ? 1.5 : 0)), head + plot - y(v), outside ? theme.layer[7] : fill);
+      if (v > most && wide > 3) pen.rect(x, head + 5, Math.max(0.5, wide - 1.5), 3, theme.panel);
+      if (v > most) pen.text(time(v), Math.min(x, width - 44), 13, theme.text, 10.5);
+      if (i === this.hover) pen.frame(x, y(v), Math.max(2, wide - 1.5), head + plot - y(v), theme.text, 1.5);
     });
     const steady = median(values.slice(this.warmup));
     if (Number.isFinite(steady)) pen.line([LEFT + this.warmup * wide, y(steady), width, y(steady)], theme.text, 1, [4, 3]);

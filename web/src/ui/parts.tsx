@@ -39,10 +39,10 @@ export function Toggle(props: { on: boolean; title: string; name: string; onChan
 }
 
 // A select that stays usable with five thousand entries: the first 300 by weight.
-export function Pick(props: { label: string; value: string; options: [string, string][]; onChange: (value: string) => void }) {
+export function Pick(props: { label: string; bare?: boolean; value: string; options: [string, string][]; onChange: (value: string) => void }) {
   return (
     <label class="pick">
-      <span>{props.label}</span>
+      {!props.bare && <span>{props.label}</span>}
       <select value={props.value} aria-label={props.label} onChange={(event) => props.onChange(event.currentTarget.value)}>
         {props.options.slice(0, 300).map(([value, text]) => (
           <option value={value}>{text}</option>

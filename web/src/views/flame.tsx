@@ -63,13 +63,8 @@ export function FlameView({ model, store, theme, match }: ViewProps) {
           ]}
           onChange={(v) => store.set({ "flame.threads": v, "flame.zoom": null })}
         />
-        <Pick label="Thread" value={String(thread)} options={threadOptions(model)} onChange={(v) => store.set({ thread: v === "-1" ? null : v, "flame.zoom": null })} />
-        <Choice
-          label="Colour"
-          value={colour}
-          options={[["layer", "Layer"], ["library", "Library"], ["module", "Module"]]}
-          onChange={(v) => store.set({ "flame.colour": v })}
-        />
+        <Pick label="Thread" bare value={String(thread)} options={threadOptions(model)} onChange={(v) => store.set({ thread: v === "-1" ? null : v, "flame.zoom": null })} />
+        <Pick label="Colour" bare value={colour} options={[["layer", "Colour by layer"], ["library", "by library"], ["module", "by module"]]} onChange={(v) => store.set({ "flame.colour": v })} />
         <Toggle name="hide" on={hide} title="Interpreter and dispatcher frames are hidden; their time counts for the frame above" onChange={(on) => store.set({ "flame.hide": on ? null : "0", "flame.zoom": null })}>
           Hide runtime
         </Toggle>
@@ -124,7 +119,7 @@ export function FlameView({ model, store, theme, match }: ViewProps) {
 }
 
 export function threadOptions(model: Model): [string, string][] {
-  return [["-1", "all"], ...model.threads.map((t) => [String(t.id), `${model.threadLabel(t.id)}${t.kind ? ` (${t.kind})` : ""}`] as [string, string])];
+  return [["-1", "All threads"], ...model.threads.map((t) => [String(t.id), `${model.threadLabel(t.id)}${t.kind ? ` (${t.kind})` : ""}`] as [string, string])];
 }
 
 function path(tree: Tree, node: number): string {

@@ -71,7 +71,7 @@ export function OperatorsView(props: ViewProps) {
         {by !== "tree" && (
           <>
             <Choice label="Kind" value={kind} options={[["op", "Operators"], ["region", "Regions", "user regions and modules"], ["all", "All"]]} onChange={(v) => store.set({ "ops.kind": v })} />
-            <Pick label="Thread" value={String(thread)} options={threadOptions(model)} onChange={(v) => store.set({ thread: v === "-1" ? null : v })} />
+            <Pick label="Thread" bare value={String(thread)} options={threadOptions(model)} onChange={(v) => store.set({ thread: v === "-1" ? null : v })} />
           </>
         )}
       </div>

@@ -125,7 +125,7 @@ function Layers({ model, store, theme }: ViewProps) {
     return list;
   }, [model, stretch?.[0], stretch?.[1]]);
   const gpu = useMemo(() => deviceRows(model, range), [model, range?.[0], range?.[1]]);
-  const scope = range ? "in the selected range" : stretch ? `in steady steps (warm-up of ${model.warmup} left out)` : "in the whole recording";
+  const scope = range ? "in the selected range" : stretch ? (model.warmup ? `in steady steps (${model.warmup} of warm-up left out)` : "in all steps (no warm-up found)") : "in the whole recording";
   return (
     <article class="card wide-card" data-role="layers">
       <header>

@@ -23,7 +23,7 @@ export function QualityBox({ model }: { model: Model }) {
       </dl>
       {losses.length > 0 && (
         <details>
-          <summary>What is missing or doubtful ({losses.length} causes)</summary>
+          <summary>What is missing or doubtful ({losses.length} {losses.length === 1 ? "cause" : "causes"})</summary>
           <ul class="losses">
             {losses.map(([cause, count, unit, detail]) => (
               <li>
