@@ -51,7 +51,10 @@ def _quality(recording: Recording) -> dict[str, object] | None:
     """What the recording says about itself; an imported trace has no samples to judge."""
     if not len(recording.table("samples")) or not len(recording.table("stacks")):
         return None
-    return quality({name: recording.table(name) for name in TABLES}).as_json()
+    try:
+        return quality({name: recording.table(name) for name in TABLES}).as_json()
+    except IndexError:  # pointers that lead nowhere: the page counts what it can itself
+        return None
 
 
 def add_facts(payload: Payload, recording: Recording, options: ReportOptions, span: tuple[int, int]) -> None:
