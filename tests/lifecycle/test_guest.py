@@ -113,3 +113,21 @@ def test_without_a_folder_the_library_does_nothing(program: Program) -> None:
     alone = subprocess.run([program("own_signals")], capture_output=True, text=True)
     preloaded = subprocess.run([program("own_signals")], capture_output=True, text=True, env=environment)
     assert (preloaded.stdout, preloaded.stderr) == (alone.stdout, "")
+
+
+LONG_WRITE = """
+import sys
+text = sys.stdin.read()
+sys.stdout.write(text)  # unbuffered: Python takes a short write for a whole one
+"""
+
+
+def test_a_long_write_to_a_pipe_is_not_cut_short_by_a_tick() -> None:
+    code = """
+import subprocess, sys
+child = [sys.executable, "-u", "-c", sys.argv[1]]
+sizes = [len(subprocess.run(child, input=b"a" * (1 << 22), capture_output=True).stdout) for _ in range(3)]
+print(sizes)
+"""
+    result = run([sys.executable, "-c", code, LONG_WRITE], rate_hz=2000)
+    assert result.output == f"{[1 << 22] * 3}\n"

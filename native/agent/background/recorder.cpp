@@ -54,6 +54,7 @@ void read_thread_name(int tid, char name[16]) {
 
 void Recorder::begin(log::ProcessOrigin origin, uint64_t start_ns) {
   origin_ = origin;
+  if (!is_fork_ && earlier_cpu_ns_ == 0) earlier_cpu_ns_ = earlier_cpu().user_ns + earlier_cpu().system_ns;
   start_ns_ = start_ns;
   stacks_.on_new_epoch([](void* waits) { static_cast<WaitRecorder*>(waits)->before_new_epoch(); }, &waits_);
   next_refresh_ns_ = next_counters_ns_ = next_names_ns_ = 0;
@@ -149,7 +150,7 @@ void Recorder::refresh(uint64_t now_ns) {
   if (now_ns >= next_names_ns_) {
     next_names_ns_ = now_ns + kNamesEveryNs;
     read_names();
-    look_for_unknown_threads(now_ns, false);
+    look_for_unknown_threads();
     check_shared_signals();
   }
 }
@@ -181,31 +182,38 @@ void Recorder::read_names() {
 
 // Threads that were not started through pthread_create. A thread that is just starting or ending
 // looks the same for a moment; so one counts only when two looks in a row find it.
-void Recorder::look_for_unknown_threads(uint64_t now_ns, bool at_end) {
+void Recorder::look_for_unknown_threads() {
   DIR* tasks = opendir("/proc/self/task");
   if (!tasks) return;
-  uint64_t cpu_ns = 0, count = 0;
   int own = thread_id(), seen[kMaxUnknown] = {};
   size_t seen_count = 0;
+  uint64_t count = 0;
   while (dirent* entry = readdir(tasks)) {
     int tid = atoi(entry->d_name);
     if (tid <= 0 || tid == own || is_known_tid(tid) || seen_count == kMaxUnknown) continue;
     seen[seen_count++] = tid;
-    for (int earlier : unknown_tids_) {
-      if (earlier != tid) continue;
-      cpu_ns += clock_ns(thread_cpu_clock(tid));
-      count++;
-    }
+    for (int earlier : unknown_tids_) count += earlier == tid;
   }
   closedir(tasks);
   std::memcpy(unknown_tids_, seen, sizeof seen);
-  if (!at_end || !count) return;
-  count_loss(Loss::ThreadsUnknown, count);
+  if (count > unknown_threads_) {
+    count_loss(Loss::ThreadsUnknown, count - unknown_threads_);
+    unknown_threads_ = count;
+  }
+}
+
+// What the process used beyond all of the above: the last microseconds of threads that ended (the kernel
+// takes them apart), and threads that are not followed. With it the sum is the CPU time.
+void Recorder::write_rest(uint64_t now_ns) {
+  uint64_t used_ns = process_cpu_ns() - earlier_cpu_ns_;
+  uint64_t written_ns = stacks_.weight_total_ns();
+  if (used_ns <= written_ns) return;
   log_.begin(log::Record::ThreadStart).number(kUnknownThreads).number(0).number(now_ns);
   log_.text("(not followed)").number(static_cast<uint64_t>(log::ThreadKind::Unknown)).number(0);
   log_.end();
-  stacks_.write_residual(kUnknownThreads, now_ns, cpu_ns);
-  log_.begin(log::Record::ThreadEnd).number(kUnknownThreads).number(now_ns).number(cpu_ns).text("(not followed)");
+  stacks_.write_residual(kUnknownThreads, now_ns, used_ns - written_ns);
+  log_.begin(log::Record::ThreadEnd).number(kUnknownThreads).number(now_ns).number(used_ns - written_ns);
+  log_.text("(not followed)");
   log_.end();
 }
 
@@ -245,7 +253,6 @@ void Recorder::finish(log::EndReason reason, int agent_tid) {
     handler_ns_ += thread->handler_ns.load(std::memory_order_relaxed);
   }
   blocks_.finish(now_ns);
-  look_for_unknown_threads(now_ns, true);
   if (log_.write_failures()) count_loss(Loss::LogWriteFailed, log_.write_failures());
   losses_.write(log_);
   write_statistics();
@@ -256,15 +263,17 @@ void Recorder::finish(log::EndReason reason, int agent_tid) {
   stacks_.write_residual(kAgentThread, now_ns, own_ns);
   log_.begin(log::Record::ThreadEnd).number(kAgentThread).number(now_ns).number(own_ns).text("sonde");
   log_.end();
+  write_rest(now_ns);
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
   log_.begin(log::Record::Footer).number(mono_ns()).signed_number(epoch_offset_ns());
-  const EarlierCpu earlier = origin_ == log::ProcessOrigin::Forked ? EarlierCpu{} : earlier_cpu();
+  const EarlierCpu earlier = is_fork_ ? EarlierCpu{} : earlier_cpu();
   log_.number(nanoseconds(usage.ru_utime) - earlier.user_ns);
   log_.number(nanoseconds(usage.ru_stime) - earlier.system_ns);
   log_.number(static_cast<uint64_t>(usage.ru_maxrss) * 1024u).number(static_cast<uint64_t>(reason));
   log_.end();
   log_.close();
+  earlier_cpu_ns_ = process_cpu_ns();  // should an exec fail and the process go on
 }
 
 void Recorder::forget() {
@@ -275,6 +284,8 @@ void Recorder::forget() {
   losses_.reset();
   python_known_ = python_looked_ = false;
   samples_ = handler_ns_ = drained_ = 0;
+  earlier_cpu_ns_ = unknown_threads_ = 0;
+  is_fork_ = true;
   std::memset(unknown_tids_, 0, sizeof unknown_tids_);
 }
 

@@ -32,7 +32,8 @@ class Recorder {
   void announce(Thread* thread);
   void drain(Thread* thread);
   void write_thread_end(Thread* thread, uint64_t end_ns, uint64_t cpu_ns);
-  void look_for_unknown_threads(uint64_t now_ns, bool at_end);
+  void look_for_unknown_threads();
+  void write_rest(uint64_t now_ns);
   void refresh(uint64_t now_ns);
   void look_for_python(bool libraries_changed);
   void read_names();
@@ -47,10 +48,13 @@ class Recorder {
   log::ProcessOrigin origin_ = log::ProcessOrigin::Started;
   uint64_t start_ns_ = 0;
   uint64_t next_refresh_ns_ = 0, next_counters_ns_ = 0, next_names_ns_ = 0;
+  bool is_fork_ = false;  // CPU clocks began with this process
   bool python_known_ = false, python_looked_ = false;
   uint64_t samples_ = 0, handler_ns_ = 0, drained_ = 0;
   static constexpr size_t kMaxUnknown = 64;
   int unknown_tids_[kMaxUnknown] = {};  // seen by the last look
+  uint64_t unknown_threads_ = 0;
+  uint64_t earlier_cpu_ns_ = 0;         // of this process, in earlier logs of it
 };
 
 }  // namespace sonde

@@ -22,6 +22,7 @@ void StackWriter::reset() {
   native_.clear();
   python_.clear();
   epoch_ = 0;
+  weight_total_ns_ = 0;
 }
 
 uint32_t StackWriter::intern_native(const uint64_t* packed, uint32_t count) {
@@ -76,6 +77,7 @@ void StackWriter::write_sample(uint32_t thread, const uint64_t* record) {
   uint32_t owner = intern_native(at, head.owner_frames);
   at += head.owner_frames;
   uint32_t python = intern_python(at, head.python);
+  weight_total_ns_ += head.weight_ns;
   log_->begin(log::Record::Sample).number(thread).time_delta(head.time_ns).number(native).number(python);
   log_->number(head.owner + 1u).number(owner).number(head.weight_ns).number(head.state).number(0);
   log_->number(head.walk_end | (static_cast<uint64_t>(head.owner_walk_end) << 4)).number(head.anchor);
@@ -83,6 +85,7 @@ void StackWriter::write_sample(uint32_t thread, const uint64_t* record) {
 }
 
 void StackWriter::write_residual(uint32_t thread, uint64_t time_ns, uint64_t weight_ns) {
+  weight_total_ns_ += weight_ns;
   log_->begin(log::Record::Sample).number(thread).time_delta(time_ns).number(0).number(0).number(0).number(0);
   log_->number(weight_ns).number(0).number(0).number(log::kWalkResidual).number(0);
   log_->end();

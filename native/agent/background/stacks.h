@@ -31,6 +31,7 @@ class StackWriter {
   }
 
   void reset();
+  uint64_t weight_total_ns() const { return weight_total_ns_; }
   uint64_t epoch() const { return epoch_; }
   uint64_t memory_bytes() const { return native_.memory_bytes() + python_.memory_bytes(); }
 
@@ -38,6 +39,7 @@ class StackWriter {
   log::Writer* log_;
   log::NodeTable native_, python_;
   uint64_t epoch_ = 0;
+  uint64_t weight_total_ns_ = 0;  // of all samples and residuals written
   void (*listener_)(void*) = nullptr;
   void* context_ = nullptr;
 };

@@ -15,6 +15,7 @@
 #include "process/follow.h"
 #include "python/frames.h"
 #include "signals/mask.h"
+#include "signals/real.h"
 #include "signals/shared.h"
 #include "threads/create.h"
 #include "threads/registry.h"
@@ -101,6 +102,7 @@ __attribute__((constructor)) void enter() {
   free(malloc(1));
   watch_thread_ends();
   remember_environment();
+  resolve_writes();
   if (!start(origin)) {
     note_unfollowed("the agent could not start");
     return;

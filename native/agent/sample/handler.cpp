@@ -22,6 +22,8 @@
 namespace sonde {
 namespace {
 
+__thread uint32_t ticks_here __attribute__((tls_model("initial-exec"))) = 0;
+
 constexpr uint64_t kJitterEvery = 8;  // samples; changing the period costs a system call
 
 // A guarded read may fault; a fault that is blocked kills. Threads that block "all signals" exist.
@@ -119,6 +121,8 @@ void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
 
 }  // namespace
 
+uint32_t ticks_on_this_thread() { return *const_cast<volatile uint32_t*>(&ticks_here); }
+
 Registers registers_of(const void* context) {
   // DWARF number -> index in gregs.
   static constexpr int kIndex[Registers::kCount] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
@@ -133,6 +137,7 @@ Registers registers_of(const void* context) {
 bool handle_sample_signal(siginfo_t* info, void* context) {
   Tick tick = classify_tick(info);
   if (tick == Tick::Foreign) return false;
+  ticks_here++;
   int saved_errno = errno;
   Thread* thread = current_thread();
   if (thread && agent_sampling()) {

@@ -10,6 +10,9 @@ namespace sonde {
 // Async-signal-safe. False: the signal is not Sonde's, the caller passes it on.
 bool handle_sample_signal(siginfo_t* info, void* context);
 
+// Async-signal-safe. How many of Sonde's signals this thread has had.
+uint32_t ticks_on_this_thread();
+
 // Async-signal-safe. The interrupted registers in DWARF order.
 Registers registers_of(const void* context);
 

@@ -17,6 +17,9 @@ inline F real(F* cached, const char* name) {
   return found;
 }
 
+// Not async-signal-safe: finds the originals that handlers of the program may need.
+void resolve_writes();
+
 int real_sigaction(int signal, const struct sigaction* next, struct sigaction* previous);
 int real_sigmask(int how, const sigset_t* set, sigset_t* previous);
 
