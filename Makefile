@@ -12,7 +12,7 @@ SONDE := $(VENV)/bin/sonde
 NATIVE_SOURCES := $(shell find native CMakeLists.txt -type f \( -name '*.cpp' -o -name '*.h' -o -name '*.S' -o -name 'CMakeLists.txt' \))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench fuzz soak web native clean
+.PHONY: help demo test lint bench soak fuzz web native clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -22,15 +22,29 @@ demo: .make/demo-environment .make/native  ## profile examples/vae.py and write 
 	$(SONDE) run --force -o demo/vae.sonde examples/vae.py
 	@$(SONDE) report demo/vae.sonde --force -o demo/vae.html
 
-test: .make/test-environment .make/native lint  ## every check and every test
+test: .make/test-environment .make/native .make/web lint  ## every check and every test
+	@cd web && { [ ! -d node_modules ] || npm --silent test -- --silent; }
 	$(PY) -m pytest tests/unit tests/golden -n 2 -q
 	$(PY) -m pytest tests --ignore tests/unit --ignore tests/golden -q
 
-lint: .make/test-environment  ## ruff, mypy --strict, import boundaries
+lint: .make/test-environment  ## ruff, mypy --strict, import boundaries, report bundle up to date
 	$(VENV)/bin/ruff check -q .
 	$(VENV)/bin/ruff format -q --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/lint-imports --no-cache | tail -n 4
+	$(VENV)/bin/lint-imports --no-cache | tail -n 2
+	$(PY) web/check_bundle.py
+
+bench: .make/bench-environment .make/native  ## every benchmark beside its peers; writes benchmarks/results
+	for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(PY) $$script; done
+
+soak: .make/test-environment .make/native  ## ten minutes of threads, forks, libraries and exceptions at 2000 Hz
+	$(PY) -m benchmarks.soak
+
+fuzz: .make/test-environment  ## the native readers under libFuzzer with sanitizers
+	native/tests/fuzz/run.sh
+
+web: .make/web  ## build the report's page into sonde/render/assets
+	cd web && npm --silent run check && npm --silent run build
 
 native: .make/native  ## the two C++ libraries, into sonde/_native
 
@@ -44,6 +58,17 @@ clean:  ## remove everything that make made
 	cmake -S . -B build/native -DCMAKE_BUILD_TYPE=Release >/dev/null
 	cmake --build build/native --parallel 2 > build/native.log 2>&1 || { cat build/native.log; exit 1; }
 	cmake --install build/native --prefix . >/dev/null
+	@touch $@
+
+.make/web: web/package.json web/package-lock.json
+	@mkdir -p .make
+	@if command -v npm >/dev/null; then echo "[set-up] npm packages of the report" >&2; \
+	  cd web && npm ci --silent --no-audit --no-fund; \
+	else echo "[set-up] no npm here: tests of the page's own code are skipped" >&2; fi
+	@touch $@
+
+.make/bench-environment: .make/test-environment
+	@scripts/environment.sh $(VENV) $(PYTHON) bench '$(TORCH)'
 	@touch $@
 
 .make/demo-environment: pyproject.toml scripts/environment.sh

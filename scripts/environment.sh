@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the virtual environment of this clone: environment.sh VENV PYTHON KIND TORCH
 # KIND demo: what the demo needs. KIND test: that, and the tools of `make test` and `make lint`.
+# KIND bench: that, and the tools that Sonde is measured beside.
 # The clone itself is put on the environment's path, so that there is one copy of Sonde.
 set -euo pipefail
 venv=$1 python=$2 kind=$3 torch=$4
@@ -19,6 +20,11 @@ fi
 pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check)
 say "numpy, duckdb, rich, $torch (a minute or two the first time)"
 "${pip[@]}" "numpy>=1.23" "duckdb>=1.1" "rich>=13" "$torch"
+if [ "$kind" = bench ]; then
+  say "the peers that benchmarks measure: py-spy, scalene, orjson, msgspec, pysimdjson, HTA"
+  "${pip[@]}" py-spy scalene orjson msgspec pysimdjson "HolisticTraceAnalysis==0.5.0" "pandas<3" || {
+    echo "Some peers could not be installed; their rows will be missing." >&2; }
+fi
 if [ "$kind" = test ]; then
   say "tools of the tests: pytest, hypothesis, mypy, ruff, import-linter"
   "${pip[@]}" "scikit-build-core>=0.10" "pytest>=8" pytest-xdist pytest-timeout hypothesis \

@@ -3,7 +3,7 @@
 Importing this package imports neither torch nor anything heavy.
 """
 
-__version__ = "0.1.0"
+from sonde.version import __version__ as __version__
 
 _API = ("profile", "region", "step")
 

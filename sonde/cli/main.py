@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(_overview())
         return 0
     if words[0] in ("-V", "--version"):
-        from sonde import __version__
+        from sonde.version import __version__
 
         print(f"sonde {__version__}")
         return 0

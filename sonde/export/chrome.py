@@ -13,10 +13,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from sonde import __version__
 from sonde.columns import Table
 from sonde.export.profile import profile_of
 from sonde.store.recording import Recording
+from sonde.version import __version__
 
 OP_CATEGORY = {"op": "cpu_op", "annotation": "user_annotation", "python": "python_function"}
 KERNEL_CATEGORY = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_memset", "sync": "cuda_sync"}

@@ -7,9 +7,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from sonde import __version__
 from sonde.export.profile import StackProfile, profile_of
 from sonde.store.recording import Recording
+from sonde.version import __version__
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from sonde import __version__
 from sonde.analyze import descriptors, kernel_quality, primitive_cost
 from sonde.columns import Interner, Text
 from sonde.importers import mkl_log
@@ -18,6 +17,7 @@ from sonde.importers.onednn_grammar import Call, Remark, split_prefix
 from sonde.store import build
 from sonde.store.meta import Clock, Meta
 from sonde.store.recording import Recording
+from sonde.version import __version__
 
 _KEPT_LINES = 100
 _KEPT_REASONS = 1000

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from sonde import __version__
 from sonde.record.environment import ObserveOptions, python_environment
 from sonde.record.finalise import finalise
 from sonde.record.jit import jit_environment
@@ -21,6 +20,7 @@ from sonde.record.options import RunOptions, read_env_file
 from sonde.record.surroundings import epoch_offset, kept_environment, machine_facts
 from sonde.store.meta import Clock, Meta
 from sonde.store.recording import Recording
+from sonde.version import __version__
 
 
 @dataclass(frozen=True)
