@@ -51,10 +51,11 @@ def top_down(
 ) -> TreeNode:
     """The call tree. `runtime=False` leaves machinery out; `min_share` drops paths below that share."""
     labels = frame_labels(frames)
+    same = _same_function(frames, labels)
     hidden = np.zeros(len(frames), np.bool_) if runtime else frames.array("runtime")
     root = TreeNode(-1, "all")
     shown: dict[int, TreeNode] = {-1: root}  # stack node → the tree node that stands for it
-    parent, frame = stacks.array("parent").tolist(), stacks.array("frame").tolist()
+    parent, frame = stacks.array("parent").tolist(), same[stacks.array("frame")].tolist()
     self_ns, count = _by_stack(stacks, samples)
 
     def place(stack: int) -> TreeNode:
@@ -124,6 +125,14 @@ def collapsed(frames: Table, stacks: Table, samples: Table, runtime: bool = True
             lines.append(f"{path or 'unknown'} {node.self_ns}")
         work += [(child, path) for child in node.children.values()]
     return sorted(lines)
+
+
+def _same_function(frames: Table, labels: list[str]) -> I64:
+    """For each frame the first one that reads the same: lines of one native function are one place here."""
+    first: dict[tuple[str, str | None], int] = {}
+    libraries = frames.text("library").tolist()
+    keys = zip(labels, libraries, strict=True)
+    return np.array([first.setdefault(key, i) for i, key in enumerate(keys)], np.int64)
 
 
 def _by_stack(stacks: Table, samples: Table) -> tuple[I64, I64]:

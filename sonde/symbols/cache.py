@@ -49,10 +49,10 @@ class SymbolCache:
             self._known = dict(self._read())
         return self._known
 
-    def add(self, fresh: dict[int, Resolved]) -> None:
-        """Remember; a cache that cannot be written is no error."""
+    def add(self, fresh: dict[int, Resolved], keep: bool = True) -> None:
+        """Remember, on disk only with `keep`; a cache that cannot be written is no error."""
         self.known().update(fresh)
-        if self._path is None or not fresh:
+        if self._path is None or not fresh or not keep:
             return
         text = "".join(
             json.dumps([offset, r.address, r.start, r.name, r.frames], separators=(",", ":")) + "\n"

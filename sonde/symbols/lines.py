@@ -27,11 +27,14 @@ class SourceFrame:
     line: int
 
 
-def source_frames(debug_path: Path, addresses: Sequence[int]) -> list[tuple[SourceFrame, ...]]:
-    """For each virtual address the frames there, innermost first; empty tuples where nothing is known."""
+def source_frames(debug_path: Path, addresses: Sequence[int]) -> list[tuple[SourceFrame, ...]] | None:
+    """For each virtual address the frames there, innermost first; empty tuples where nothing is known.
+
+    None when there is no tool, or it failed or took too long.
+    """
     command = _tool()
-    if command is None or not addresses:
-        return [() for _ in addresses]
+    if command is None:
+        return None
     asked = "".join(f"{a:#x}\n" for a in addresses)
     try:
         result = subprocess.run(
@@ -43,11 +46,11 @@ def source_frames(debug_path: Path, addresses: Sequence[int]) -> list[tuple[Sour
             timeout=_TIMEOUT_S,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return [() for _ in addresses]
+        return None
     return parse(result.stdout, len(addresses))
 
 
-def parse(text: str, count: int) -> list[tuple[SourceFrame, ...]]:
+def parse(text: str, count: int) -> list[tuple[SourceFrame, ...]] | None:
     """addr2line's output with -a -f -i: an address line, then pairs of function and file:line."""
     groups: list[list[SourceFrame]] = []
     lines = text.splitlines()
@@ -64,7 +67,7 @@ def parse(text: str, count: int) -> list[tuple[SourceFrame, ...]]:
         else:
             i += 1
     if len(groups) != count:
-        return [() for _ in range(count)]
+        return None
     return [tuple(group) for group in groups]
 
 

@@ -39,7 +39,8 @@ class Resolver:
         known = cache.known()
         wanted = sorted({o for o in offsets if o not in known})
         if wanted and path not in self.missing:
-            cache.add(_read(file, debug, wanted))
+            fresh, whole = _read(file, debug, wanted)
+            cache.add(fresh, keep=whole)
         return [known.get(offset, _UNKNOWN) for offset in offsets]
 
     def _usable(self, file: Path, build_id: str | None) -> Path | None:
@@ -56,18 +57,21 @@ class Resolver:
         return elf.debug_file(file, present) if self._with_lines else None
 
 
-def _read(file: Path, debug: Path | None, offsets: list[int]) -> dict[int, Resolved]:
+def _read(file: Path, debug: Path | None, offsets: list[int]) -> tuple[dict[int, Resolved], bool]:
+    """What the file tells, and whether that is all: lines that could not be read now may be another time."""
     symbols = elf.resolve(file, offsets, debug if debug != file else None)
     if symbols is None:
-        return {}
-    sources = lines.source_frames(debug, [s.address for s in symbols]) if debug else [()] * len(symbols)
+        return {}, False
+    found = lines.source_frames(debug, [s.address for s in symbols]) if debug else None
+    whole = debug is None or found is not None
+    sources = found or [()] * len(symbols)
     fresh: dict[int, Resolved] = {}
     for offset, symbol, frames in zip(offsets, symbols, sources, strict=True):
         start = symbol.start if symbol.source is not elf.Source.NONE else -1
         address = symbol.address if symbol.address < 1 << 63 else -1
         shown = tuple((f.function, f.file, f.line) for f in frames)
         fresh[offset] = Resolved(address, start, symbol.name or (shown[-1][0] if shown else ""), shown)
-    return fresh
+    return fresh, whole
 
 
 def _identity(file: Path) -> str:

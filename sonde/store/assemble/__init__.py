@@ -18,6 +18,7 @@ from sonde.store.assemble.native_frames import AddressNames
 from sonde.store.assemble.process import ProcessTables, assemble_process
 from sonde.store.assemble.process_table import ProcessFacts, order, process_rows
 from sonde.store.assemble.stack_table import StackTable
+from sonde.store.assemble.waits import name_waits
 from sonde.store.raw import RawLog, RawModules
 
 __all__ = ["ProcessFacts", "assemble"]
@@ -46,11 +47,12 @@ def assemble(
     missing = getattr(names, "missing", {})
     if missing:
         losses.append(_unnamed_libraries(missing))
+    stack_table = stacks.table()
     return {
         "processes": process_rows(ordered, parts, facts or {}),
         "threads": build.concat("threads", [p.threads for p in parts]),
-        "frames": frames.table(),
-        "stacks": stacks.table(),
+        "frames": name_waits(frames.table(), stack_table, samples),
+        "stacks": stack_table,
         "samples": samples.take(samples.array("time_ns").argsort(kind="stable")),
         "counters": build.concat("counters", [p.counters for p in parts]),
         "marks": replace(marks, columns={**marks.columns, "mark": _numbered(len(marks))}),

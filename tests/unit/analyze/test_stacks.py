@@ -54,6 +54,15 @@ def test_recursion_counts_once_in_the_total() -> None:
     assert next(iter(hot)) == "wo;rk"
 
 
+def test_lines_of_one_native_function_are_one_place() -> None:
+    frames = build.table(
+        "frames", frame=[0, 1], layer=Text.of(["native"] * 2), name=Text.of(["f"] * 2), line=[3, 4]
+    )
+    stacks = build.table("stacks", stack=[0, 1], parent=[-1, -1], frame=[0, 1], depth=[1, 1])
+    samples = build.table("samples", stack=[0, 1], weight_ns=[10, 5])
+    assert collapsed(frames, stacks, samples) == ["f 15"]
+
+
 def test_small_paths_are_dropped_on_demand() -> None:
     tree = top_down(*tables(), min_share=0.5)
     path = []

@@ -200,6 +200,14 @@ def test_functions_without_a_name_show_their_place() -> None:
     assert tables["frames"].text("full_name").tolist() == [None]
 
 
+def test_a_nameless_function_that_only_waits_is_called_a_wait() -> None:
+    log = LogBuilder()
+    for moment in range(10):
+        log.sample(native=log.node(0, BASE + 0x5010), state=2, time_ns=moment)
+        log.sample(native=log.node(0, BASE + 0x6010), state=moment % 2, time_ns=moment)
+    assert set(stacks_of(run(log))) == {"busy wait in libwork.so", "libwork.so+0x6010"}
+
+
 def test_texts_and_machinery_are_marked() -> None:
     log = LogBuilder(waits=[{"time_ns": 5, "state": 3, "reason": 2, "anchor": 2}])
     log.sample(native=log.native("main", EVAL, "c10::Dispatcher::call(int)", "work"), state=1, anchor=1)

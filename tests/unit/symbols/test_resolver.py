@@ -65,14 +65,14 @@ def test_addr2line_output_with_inlined_functions_is_understood() -> None:
         "0x0000000000001139\ninner\n/src/a.c:3\nouter(int)\n/src/b.c:9 (discriminator 2)\n"
         "0x0000000000002000\n??\n??:0\n0x0000000000003000\nlast\n??:?\n"
     )
-    first, second, third = parse(text, 3)
+    first, second, third = parse(text, 3) or ()
     assert [(f.function, f.file, f.line) for f in first] == [
         ("inner", "/src/a.c", 3),
         ("outer(int)", "/src/b.c", 9),
     ]
     assert second == ()
     assert [(f.function, f.file, f.line) for f in third] == [("last", None, -1)]
-    assert parse("nonsense", 2) == [(), ()]
+    assert parse("nonsense", 2) is None
 
 
 @pytest.mark.torch
