@@ -22,7 +22,7 @@ from typing import Any
 
 from sonde.analyze.roofline import Level, Roof
 from sonde.errors import EnvironmentLacks, InputError
-from sonde.machine.facts import Facts
+from sonde.machine.facts import Facts, gather
 from sonde.machine.roof_torch import TorchPeaks
 
 FORMAT = 1
@@ -109,6 +109,15 @@ def load(machine: str, source: Path | None = None) -> MeasuredRoofs | None:
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}", "measure again: sonde check --roof") from None
     return from_json(data, path)
+
+
+def known_roofs() -> dict[str, Any] | None:
+    """What was measured on this machine, as JSON for a recording; None when nothing usable was."""
+    try:
+        found = load(machine_id(gather()))
+    except (InputError, OSError):
+        return None
+    return {"format": FORMAT, **asdict(found)} if found else None
 
 
 def from_json(data: dict[str, Any], path: Path) -> MeasuredRoofs:

@@ -129,5 +129,11 @@ def _finished(
         exit_code=result.exit_code if result else None,
         versions={**meta.versions, **framework.versions},
         clock=replace(meta.clock, epoch_offset_end_ns=offset, sources=sources),
-        details={**meta.details, "agent": statistics, "rusage": usage, "windows": framework.windows},
+        details={
+            **meta.details,
+            **framework.details,
+            "agent": statistics,
+            "rusage": usage,
+            "windows": framework.windows,
+        },
     )

@@ -12,11 +12,14 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from sonde.machine.roofs import known_roofs
 from sonde.record.environment import ObserveOptions, python_environment
 from sonde.record.finalise import finalise
 from sonde.record.jit import jit_environment
 from sonde.record.launch import LaunchOptions, LaunchResult, launch
+from sonde.record.observe.primitives import write_all
 from sonde.record.options import RunOptions, read_env_file
+from sonde.record.primitives import left_output
 from sonde.record.surroundings import epoch_offset, kept_environment, machine_facts
 from sonde.store.meta import Clock, Meta
 from sonde.store.recording import Recording
@@ -37,12 +40,14 @@ def record(command: list[str], folder: Path, options: RunOptions) -> Outcome:
     (folder / "raw").mkdir(parents=True)
     environment = read_env_file(options.env_file) if options.env_file else {}
     environment |= jit_environment(folder, {**os.environ, **environment})
-    observe = ObserveOptions(window=options.window, budget=max(options.budget_percent / 100, 1e-9))
+    share = max(options.budget_percent / 100, 1e-9)
+    observe = ObserveOptions(window=options.window, budget=share, primitives=options.primitives)
     environment |= python_environment(folder, observe, {**os.environ, **environment})
     started = _started(command, options, environment)
     started.write(folder)
     asked = LaunchOptions(rate_hz=round(options.rate_hz), blocks=options.blocks, environment=environment)
     result = launch(command, folder, asked)
+    _write_left_output(folder / "raw")
     recording = finalise(folder, started, result, keep_raw=options.keep_raw)
     return Outcome(recording, result.exit_code, result.signal)
 
@@ -59,9 +64,18 @@ def _started(command: list[str], options: RunOptions, environment: dict[str, str
         complete=False,
         options=asked,
         environment=kept_environment({**os.environ, **environment}),
-        machine=machine_facts(),
+        machine={**machine_facts(), "roofs": known_roofs()},
         clock=Clock(epoch_offset_start_ns=offset, epoch_offset_end_ns=offset, uncertainty_ns=uncertainty),
     )
+
+
+def _write_left_output(raw: Path) -> None:
+    """Show what the program printed while primitives were captured, if it died before it was given back."""
+    left = left_output(raw)
+    try:
+        write_all(1, left)
+    except OSError:
+        return  # nobody reads the program's output any more
 
 
 def _program_name(command: list[str]) -> str:
