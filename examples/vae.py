@@ -88,7 +88,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", type=int, default=300, help="training steps (default 300, about 10 s)")
+    parser.add_argument("--steps", type=int, default=250, help="training steps (default 250, about 10 s)")
     parser.add_argument("--batch", type=int, default=128, help="pictures per step")
     options = parser.parse_args()
 

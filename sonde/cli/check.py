@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sonde.machine.dispatch import Answer
     from sonde.machine.facts import Facts
     from sonde.machine.roofs import MeasuredRoofs
 
@@ -27,6 +28,12 @@ class Check:
         parser.add_argument("--pid", help="look at a running process instead of this one")
         parser.add_argument(
             "--roof", action="store_true", help="measure peak rates and bandwidths (under 20 s) and keep them"
+        )
+        parser.add_argument(
+            "--why",
+            type=Path,
+            metavar="REC",
+            help="ask oneDNN why it took the weak kernels of a recording or log",
         )
         parser.add_argument("--json", action="store_true", help="print {facts, findings} as JSON")
         parser.add_argument(
@@ -55,17 +62,21 @@ class Check:
         facts = machine_facts.gather(tree, pid, torch=torch)
         findings = machine_findings.find(facts)
         roofs = _roofs(facts, options) if tree.live else None
+        why = _reasons(options) if options.why else []
         if options.json:
             answer: dict[str, Any] = {
                 "facts": machine_facts.to_json(facts),
                 "findings": [asdict(f) for f in findings],
             }
             answer["roofs"] = asdict(roofs) if roofs else None
+            answer["why"] = [asdict(w) for w in why]
             print(json.dumps(answer, indent=1, ensure_ascii=False, allow_nan=False))
         else:
-            from sonde.render.machine_text import render
+            from sonde.render.machine_text import render, why_lines
 
             print(render(facts, findings, roofs))
+            if options.why:
+                print("\n".join(["", *why_lines(why)]))
         wrong = any(f.severity in ("error", "warning") for f in findings)
         return 1 if options.strict and wrong else 0
 
@@ -88,3 +99,12 @@ def _roofs(facts: Facts, options: argparse.Namespace) -> MeasuredRoofs | None:
     path = roofs.save(found)
     print(f"kept in {path}", file=sys.stderr)
     return found
+
+
+def _reasons(options: argparse.Namespace) -> list[Answer]:
+    """Ask about the weak kernels that took most time."""
+    from sonde.importers import open_any
+    from sonde.machine import dispatch
+    from sonde.machine.weak import questions
+
+    return dispatch.ask(questions(open_any(options.why)), options.python)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.machine.dispatch import Answer
 from sonde.machine.facts import Facts
 from sonde.machine.finding import Finding
 from sonde.machine.roofs import MeasuredRoofs, Rate
@@ -71,6 +72,21 @@ def roof_lines(roofs: MeasuredRoofs) -> list[str]:
     text = [f"roofs measured {roofs.when} with {roofs.source} in {roofs.seconds:.0f} s{noisy}"]
     for rates, unit in ((roofs.peaks, "GFLOP/s"), (roofs.bandwidths, "GB/s")):
         text += [_rate_line(rate, unit) for rate in rates]
+    return text
+
+
+def why_lines(answers: list[Answer]) -> list[str]:
+    """What oneDNN's dispatcher said about weak kernels."""
+    if not answers:
+        return ["no weak kernel that torch can be asked about"]
+    text = []
+    for answer in answers:
+        text.append(
+            f"{answer.kind} {answer.shape} ({answer.direction}): {answer.chosen or 'not created here'}"
+        )
+        text += [f"    {reason}" for reason in answer.reasons]
+        if answer.failed:
+            text.append(f"    could not be run again: {answer.failed}")
     return text
 
 
