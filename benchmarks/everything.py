@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sonde.analyze.achieved import achieved
 from sonde.analyze.critical_path import critical_path
-from sonde.analyze.device_by_op import device_by, module_key
+from sonde.analyze.device_by_op import call_times, device_by, module_key
 from sonde.analyze.device_events import device_work
 from sonde.analyze.device_memory import device_memory
 from sonde.analyze.kernel_table import kernel_origins, kernel_table
@@ -40,11 +40,12 @@ def everything(path: Path) -> Measured:
     queue_depths(work)
     kernel_table(work, kernels)
     kernel_origins(work, ops)
-    device_by(work, ops, ops.text("name"))
-    device_by(work, ops, module_key(ops))
+    times = call_times(work, ops)
+    device_by(work, ops, ops.text("name"), times)
+    device_by(work, ops, module_key(ops), times)
     device_memory(memory, ops)
     critical_path(work, launches, summary.start_ns, summary.end_ns)
-    achieved(work, ops, "NVIDIA A100-SXM4-80GB", summary.end_ns - summary.start_ns)
+    achieved(work, ops, "NVIDIA A100-SXM4-80GB", summary.end_ns - summary.start_ns, times)
     done = time.process_time()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return Measured(summary, read - begin, done - read, sum(map(len, (kernels, launches, ops))), peak)

@@ -24,7 +24,8 @@ def lengthen(source: Path, target: Path, times: int) -> None:
     document = load(source)
     events = document["traceEvents"]
     timed = [e for e in events if "ts" in e and e.get("ph") != "M"]
-    span = max(e["ts"] + e.get("dur", 0) for e in timed) - min(e["ts"] for e in timed) + 1000
+    span = max(e["ts"] + e.get("dur", 0) for e in timed) - min(e["ts"] for e in timed)
+    span = -(-span // 100_000) * 100_000  # the same for all ranks of a job, or their collectives would part
     ids = 1 + max(max(e.get("args", {}).get(k, 0) for k in ("correlation", "External id")) for e in timed)
     with target.open("w", encoding="utf-8") as out:
         head = {k: v for k, v in document.items() if k != "traceEvents"}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.analyze.device_by_op import call_times
+from sonde.analyze.device_by_op import CallTimes, call_times
 from sonde.analyze.device_events import Work
 from sonde.analyze.kernel_table import groups
 from sonde.analyze.op_flops import op_costs
@@ -77,10 +77,12 @@ def peak_tflops(device_name: str) -> float | None:
     return next((peak for pattern, peak in PEAKS_TFLOPS if re.search(pattern, device_name)), None)
 
 
-def achieved(work: Work, ops: Table, device_name: str, window_ns: int) -> Achieved:
+def achieved(
+    work: Work, ops: Table, device_name: str, window_ns: int, times: CallTimes | None = None
+) -> Achieved:
     """Achieved rates of the matrix operators of one device's trace."""
     costs = op_costs(ops)
-    device_ns = call_times(work, ops).total_ns
+    device_ns = (times or call_times(work, ops)).total_ns
     ran = costs.is_matrix & (device_ns > 0)
     known = ran & np.isfinite(costs.flops)
     peak = peak_tflops(device_name)

@@ -6,8 +6,8 @@ A synchronising collective ends on every rank within some tens of µs of data mo
 began to wait. So over the calls that all ranks share:
     offset of a rank = median over calls of (its end − mean end over ranks)
     uncertainty = 95th percentile over ranks and calls of |end − offset − mean end|
-Calls are matched by sequence number where the trace has it, else by order, allowing for traces that begin
-some calls later or earlier (the shift whose ends agree best).
+Calls are matched by sequence number where the trace has it, else by their order in each stream, allowing for
+traces that begin some calls later or earlier (the shift whose ends agree best).
 It refuses when fewer than three synchronising calls are shared, when two ranks run different sequences, when
 two shifts explain the data alike, or when the uncertainty exceeds the median distance between calls or the
 median length of the calls on the rank that waits longest: then "who came last" has no meaning.
@@ -123,23 +123,37 @@ def _pair(first_name: int, first: Collectives, other_name: int, other: Collectiv
     if all(first.keys) and all(other.keys) and first.keys:
         at = {k: i for i, k in enumerate(other.keys)}
         return np.array([at.get(k, -1) for k in first.keys], np.int64)
+    mine, theirs = first.by_stream(), other.by_stream()
+    partner: Grid = np.full(len(first), -1, np.int64)
+    if set(mine) != set(theirs):  # stream ids are the process's own affair: take all as one queue
+        mine, theirs = {0: list(range(len(first)))}, {0: list(range(len(other)))}
+    for stream, rows in mine.items():
+        queue = np.array(theirs[stream], np.int64)
+        shift = _shift(first_name, first.take(rows), other_name, other.take(theirs[stream]))
+        place = np.arange(len(rows)) + shift
+        inside = (place >= 0) & (place < len(queue))
+        partner[np.array(rows)[inside]] = queue[place[inside]]
+    return partner
+
+
+def _shift(first_name: int, first: Collectives, other_name: int, other: Collectives) -> int:
+    """By how many calls the other rank's queue began earlier; refuses when none or several fit."""
     shifts = [s for s in _shifts(len(first), len(other)) if _same(first, other, s)]
     if not shifts:
         raise _Refusal(f"ranks {first_name} and {other_name} run different sequences of collectives")
+    if len(first) == len(other) and 0 in shifts:
+        return 0
     scored = sorted((_disagreement(first, other, s), abs(s), s) for s in shifts)
-    if len(scored) > 1 and len(first) != len(other) and scored[1][0] < CLEARLY_BETTER * scored[0][0]:
+    if len(scored) > 1 and scored[1][0] < CLEARLY_BETTER * scored[0][0]:
         raise _Refusal(
             f"ranks {first_name} and {other_name} recorded {len(first)} and {len(other)} collectives, and it "
             "is not clear which of them belong together"
         )
-    shift = 0 if len(first) == len(other) and 0 in shifts else scored[0][2]
-    row: Grid = np.arange(len(first), dtype=np.int64) + shift
-    row[(row < 0) | (row >= len(other))] = -1
-    return row
+    return scored[0][2]
 
 
 def _shifts(first: int, other: int) -> range:
-    return range(-min(MAX_SHIFT, max(first - MIN_SHARED, 0)), min(MAX_SHIFT, max(other - MIN_SHARED, 0)) + 1)
+    return range(-min(MAX_SHIFT, max(first - 1, 0)), min(MAX_SHIFT, max(other - 1, 0)) + 1)
 
 
 def _overlap(first: Collectives, other: Collectives, shift: int) -> tuple[slice, slice]:
@@ -153,7 +167,7 @@ def _same(first: Collectives, other: Collectives, shift: int) -> bool:
         len(first.kernels) - (mine.stop - mine.start) + len(other.kernels) - (theirs.stop - theirs.start)
     )
     # A shift may drop calls at the ends only as far as the lengths differ, plus a few that the window cut.
-    if mine.stop - mine.start < MIN_SHARED or missing > abs(len(first) - len(other)) + 8:
+    if mine.stop - mine.start < 1 or missing > abs(len(first) - len(other)) + 8:
         return False
     return first.kernels[mine] == other.kernels[theirs]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -36,11 +37,30 @@ class Collectives:
     keys: list[str]
     kernels: list[str]  # operation by the kernel's name: what every rank sees alike
     operations: list[str]  # operation by metadata or operator, else the kernel's: sendrecv may be an alltoall
+    streams: list[int]
     start: Times
     end: Times
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def take(self, rows: list[int]) -> Collectives:
+        """The kernels in `rows`, in that order."""
+        return Collectives(
+            [self.keys[i] for i in rows],
+            [self.kernels[i] for i in rows],
+            [self.operations[i] for i in rows],
+            [self.streams[i] for i in rows],
+            self.start[rows],
+            self.end[rows],
+        )
+
+    def by_stream(self) -> dict[int, list[int]]:
+        """Rows of each stream: process groups have streams of their own, and only within one is order certain."""
+        rows: dict[int, list[int]] = {}
+        for i, stream in enumerate(self.streams):
+            rows.setdefault(stream, []).append(i)
+        return rows
 
 
 def collectives(work: Work, kernels: Table, ops: Table) -> Collectives:
@@ -59,9 +79,13 @@ def collectives(work: Work, kernels: Table, ops: Table) -> Collectives:
         operation = operation or _by_operator(int(op_row[at]), parent, op_names)
         operations.append(operation or by_kernel[-1])
         keys.append(_key(meta, operations[-1], parts))
-    return Collectives(keys, by_kernel, operations, mine.start.astype(np.int64), mine.end.astype(np.int64))
+    streams = [int(s) for s in mine.stream]
+    return Collectives(
+        keys, by_kernel, operations, streams, mine.start.astype(np.int64), mine.end.astype(np.int64)
+    )
 
 
+@lru_cache(maxsize=65536)
 def operation_of(name: str) -> str:
     """The operation in a kernel's or collective's name, in lower case without underscores."""
     match = _OPERATION.search(name)

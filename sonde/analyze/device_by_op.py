@@ -56,9 +56,12 @@ def call_times(work: Work, ops: Table) -> CallTimes:
     return CallTimes(self_ns, roll_up(self_ns, parent_rows(ops)), core_ns, launched)
 
 
-def device_by(work: Work, ops: Table, key: Text) -> list[DeviceRow]:
-    """Device time grouped by a text column over `ops` (name, module, …); null keys are left out."""
-    times = call_times(work, ops)
+def device_by(work: Work, ops: Table, key: Text, times: CallTimes | None = None) -> list[DeviceRow]:
+    """Device time grouped by a text column over `ops` (name, module, …); null keys are left out.
+
+    `times` spares computing them again when several groupings are asked for.
+    """
+    times = times or call_times(work, ops)
     outermost = ~inside_same(key.codes, parent_rows(ops))
     host = ops.array("end_ns") - ops.array("start_ns")
     rows = []

@@ -68,11 +68,13 @@ class Work:
 
     def devices(self) -> list[tuple[int, int]]:
         """(process, device) pairs, ascending."""
-        pairs = set(zip(self.process.tolist(), self.device.tolist(), strict=True))
-        return sorted(pairs)
+        key = (self.process.astype(np.int64) << 32) | (self.device.astype(np.int64) & 0xFFFFFFFF)
+        _, first = np.unique(key, return_index=True)
+        return sorted((int(self.process[i]), int(self.device[i])) for i in first)
 
     def on(self, process: int, device: int) -> Work:
-        return self.take((self.process == process) & (self.device == device))
+        mine = (self.process == process) & (self.device == device)
+        return self if mine.all() else self.take(mine)
 
     def streams(self) -> list[int]:
         return [int(s) for s in np.unique(self.stream)]

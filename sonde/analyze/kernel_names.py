@@ -3,13 +3,14 @@
 Enters: the name and kind of a row of `kernels`. Leaves: a class (compute, communication,
 copy, sync), a flag, an origin. Names are the only evidence that every vendor and every
 version of the profiler gives, so the rules are lists of known names, with their source.
-All work is per distinct name: a million kernels have some hundred names.
+All work is per distinct name, and remembered: a million kernels of many ranks have some hundred names.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +53,7 @@ _TRITON = re.compile(r"^triton_(poi|red|per|tem|unk|for|mm|bmm|conv|fused)_?|^tr
 _INDUCTOR = re.compile(r"^triton_(poi|red|per|tem|unk|for)_fused_(?P<origins>.+?)_(?P<index>\d+)(d\w*)?$")
 
 
+@lru_cache(maxsize=65536)
 def class_of(name: str, kind: str) -> str:
     """The class of a device event; annotations count as compute of nothing and must be left out before."""
     if kind in ("memcpy", "memset"):
@@ -63,11 +65,13 @@ def class_of(name: str, kind: str) -> str:
     return "copy" if _COPY.match(name) else "compute"
 
 
+@lru_cache(maxsize=65536)
 def uses_tensor_cores(name: str) -> bool:
     """Whether the name says that tensor or matrix cores did the work. A name without a sign says no."""
     return any(part in name for part in TENSORBOARD_TENSOR_CORES) or bool(_TENSOR_CORES.search(name))
 
 
+@lru_cache(maxsize=65536)
 def origin_of(name: str) -> str:
     """Who made the kernel: inductor, triton, cudnn, cublas, cutlass, flash, nccl, rocm or aten."""
     low = name.lower()

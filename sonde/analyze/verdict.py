@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sonde.analyze.device_events import Work
 from sonde.analyze.device_time import DeviceTime, class_spans
@@ -45,6 +46,7 @@ class Verdict:
     evidence: tuple[str, ...]
 
 
+@lru_cache(maxsize=65536)
 def is_math(name: str) -> bool:
     """Kernels whose arithmetic intensity can exceed the ridge of a roofline: the name tells."""
     return bool(_MATH.search(name)) or uses_tensor_cores(name)

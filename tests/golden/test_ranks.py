@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -89,7 +90,7 @@ def test_a_shifted_clock_is_found_and_the_result_stays() -> None:
     straight = {r: summary(n).collectives for r, n in enumerate(MEGATRON)}
     moved = dict(straight)
     c = moved[3]
-    moved[3] = Collectives(c.keys, c.kernels, c.operations, c.start + 250_000_000, c.end + 250_000_000)
+    moved[3] = replace(c, start=c.start + 250_000_000, end=c.end + 250_000_000)
     a, b = align(straight), align(moved)
     offset = b.offsets_ns[3] - b.offsets_ns[0] - (a.offsets_ns[3] - a.offsets_ns[0])
     assert abs(offset - 250_000_000) <= a.uncertainty_ns
@@ -139,3 +140,34 @@ def test_pairs_get_the_verdicts_of_their_makers(before: str, after: str, verdict
     one, two = summary(before).devices[0], summary(after).devices[0]
     assert (one.verdict.bound, two.verdict.bound) == verdicts
     assert two.time.window_ns < one.time.window_ns
+
+
+def test_groups_on_streams_of_their_own_are_matched_stream_by_stream() -> None:
+    """Two communicators whose kernels interleave differently on each rank."""
+
+    def rank(delay: int, swap: bool) -> Collectives:
+        calls = [(1_000_000 * i + delay, s) for i in range(6) for s in (7, 9)]
+        if swap:
+            calls = [(t + (300 if s == 7 else 0), s) for t, s in calls]
+        calls.sort()
+        start = np.array([t for t, _ in calls])
+        names = ["allreduce" if s == 7 else "allgather" for _, s in calls]
+        end = np.array([1_000_000 * (t // 1_000_000) + 500_000 for t, _ in calls])
+        return Collectives([""] * 12, names, names, [s for _, s in calls], start, end)
+
+    found = align({0: rank(0, False), 1: rank(100, True), 2: rank(200, False)})
+    assert found.aligned
+    assert found.shared == 12
+    assert found.offsets_ns == (0, 0, 0)
+
+
+def test_two_shifts_that_fit_alike_are_refused() -> None:
+    """Five equal calls against four, at a constant pace: nothing says which one is missing."""
+
+    def rank(first: int, count: int) -> Collectives:
+        start = np.arange(first, first + count) * 1000
+        return Collectives(
+            [""] * count, ["allreduce"] * count, ["allreduce"] * count, [7] * count, start, start + 400
+        )
+
+    assert "not clear" in align({0: rank(0, 5), 1: rank(0, 4)}).refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.analyze.gpu_summary import gpu_summary
-from sonde.analyze.rank_summary import summarise
+from sonde.analyze.rank_summary import summaries
 from sonde.render.text.page import Column, Page
 from sonde.render.text.units import count, milliseconds, percent
 from sonde.render.text.view import ShowOptions
@@ -14,20 +14,7 @@ from sonde.store.recording import Recording
 
 def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
     """`devices` and `stragglers`; keys as in docs/reference."""
-    processes = recording.table("processes")
-    ranks = processes.array("rank").tolist() or [-1]
-    sizes = processes.array("world_size").tolist() or [-1]
-    one = summarise(
-        recording.table("kernels"),
-        recording.table("launches"),
-        recording.table("ops"),
-        recording.table("marks"),
-        recording.table("memory"),
-        ranks[0],
-        sizes[0],
-        recording.meta.program,
-    )
-    return gpu_summary([one]).to_json()
+    return gpu_summary(summaries(recording.table, recording.meta.program)).to_json()
 
 
 def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
