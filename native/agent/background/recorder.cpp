@@ -125,6 +125,7 @@ void Recorder::pass(uint64_t now_ns) {
       write_thread_end(thread, thread->end_ns, thread->end_cpu_ns);
       samples_ += thread->samples.exchange(0, std::memory_order_relaxed);
       handler_ns_ += thread->handler_ns.exchange(0, std::memory_order_relaxed);
+      handler_times_.add(thread->handler_times);
       give_back(thread);
     }
   }
@@ -224,6 +225,8 @@ void Recorder::write_statistics() {
   } figures[] = {
       {"samples", samples_},
       {"handler_ns", handler_ns_},
+      {"handler_p50_ns", handler_times_.quantile(0.5)},
+      {"handler_p95_ns", handler_times_.quantile(0.95)},
       {"background_cpu_ns", thread_cpu_ns()},
       {"log_bytes", log_.bytes_written()},
       {"thread_memory_bytes", thread_memory_bytes()},
@@ -251,6 +254,7 @@ void Recorder::finish(log::EndReason reason, int agent_tid) {
     write_thread_end(thread, now_ns, cpu_ns);
     samples_ += thread->samples.load(std::memory_order_relaxed);
     handler_ns_ += thread->handler_ns.load(std::memory_order_relaxed);
+    handler_times_.add(thread->handler_times);
   }
   blocks_.finish(now_ns);
   if (log_.write_failures()) count_loss(Loss::LogWriteFailed, log_.write_failures());
@@ -284,6 +288,7 @@ void Recorder::forget() {
   losses_.reset();
   python_known_ = python_looked_ = false;
   samples_ = handler_ns_ = drained_ = 0;
+  handler_times_.clear();
   earlier_cpu_ns_ = unknown_threads_ = 0;
   is_fork_ = true;
   std::memset(unknown_tids_, 0, sizeof unknown_tids_);

@@ -116,7 +116,9 @@ void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
   if (thread->ring.half_full()) wake_background();
   uint64_t samples = thread->samples.fetch_add(1, std::memory_order_relaxed);
   if (samples % kJitterEvery == 0) engine->jitter(thread, agent_options().rate_hz);
-  thread->handler_ns.fetch_add(thread_cpu_ns() - cpu_ns, std::memory_order_relaxed);
+  uint64_t spent_ns = thread_cpu_ns() - cpu_ns;
+  thread->handler_ns.fetch_add(spent_ns, std::memory_order_relaxed);
+  thread->handler_times.add(spent_ns);
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ void recycle(Thread* thread) {
   thread->name[0] = 0;
   thread->wait = WaitState{};
   thread->python_state.store(nullptr, std::memory_order_relaxed);
+  thread->handler_times.clear();
   thread->ring.reset();
 }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "common/histogram.h"
 #include "log/format.h"
 #include "python/frames.h"
 #include "sample/ring.h"
@@ -63,6 +64,7 @@ struct Thread {
   // and by its end; read by the background thread after the end.
   std::atomic<uint64_t> accounted_ns{0};
   uint64_t faults_seen = 0;           // page faults at the last timer tick
+  Histogram handler_times;            // ns of CPU; written by the handler, read at the end
   std::atomic<void*> python_state{nullptr};  // as last seen by the handler
   std::atomic<uint64_t> samples{0}, handler_ns{0};
 
