@@ -82,15 +82,17 @@ def ops_of(trace: NativeTrace, events: Events, clock: Clock, thread_of_track: Ar
         thread_of_track[events.track], events.start_ns, events.end_ns - events.start_ns
     )
     count = len(order)
-    start, end = events.start_ns[order], events.end_ns[order]
-    track = events.track[order]
-    name = events.name.take(order)
-    kind = _kinds(name, events.category.take(order))
-    args = {k: events.restrict(v)[order] for k, v in trace.arguments(OPS, ARGUMENTS).items()}
+    # Most files are in order already; then nothing is moved.
+    rows: Array | slice = slice(None) if np.array_equal(order, np.arange(count)) else order
+    start, end = events.start_ns[rows], events.end_ns[rows]
+    track = events.track[rows]
+    name = Text(events.name.codes[rows], events.name.values)
+    kind = _kinds(name, Text(events.category.codes[rows], events.category.values))
+    args = {k: events.restrict(v)[rows] for k, v in trace.arguments(OPS, ARGUMENTS).items()}
     keys = trace.argument_keys()
-    collective = events.restrict(trace.compose(OPS, [k in COLLECTIVE_KEYS for k in keys]))[order]
+    collective = events.restrict(trace.compose(OPS, [k in COLLECTIVE_KEYS for k in keys]))[rows]
     left = [k not in _NOT_EXTRA and k not in COLLECTIVE_KEYS and not k.startswith("Python ") for k in keys]
-    extra = events.restrict(trace.compose(OPS, left))[order]
+    extra = events.restrict(trace.compose(OPS, left))[rows]
     sequence, forward_thread = args["sequence"], args["forward_thread"]
     sequence[sequence < 0] = -1
     kind = _backward_by_thread(kind, sequence, forward_thread)

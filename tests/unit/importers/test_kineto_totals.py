@@ -74,3 +74,16 @@ def test_the_set_covers_every_generation_of_categories() -> None:
         for event in slow_oracle.load(TRACES / path)["traceEvents"]:
             seen[event.get("cat", "")] += 1
     assert {"Operator", "Runtime", "Kernel", "cpu_op", "cuda_runtime", "kernel"} <= set(seen)
+
+
+def test_traces_read_in_parallel_are_those_read_one_by_one() -> None:
+    paths = sorted((TRACES / "multirank/megatron_tp8").glob("*.json.gz"))
+    together = kineto.read_all(paths, workers=4)
+    for path, recording in zip(paths, together, strict=True):
+        alone = kineto.read(path)
+        assert recording.path == path
+        assert int(recording.table("processes").array("rank")[0]) == paths.index(path)
+        for name in ("ops", "launches", "kernels"):
+            for column in ("start_ns", "end_ns"):
+                mine, theirs = recording.table(name).array(column), alone.table(name).array(column)
+                assert np.array_equal(mine, theirs)
