@@ -35,8 +35,8 @@ for (const view of ["timeline", "flame"]) {
     draws.push(...seen.draws);
     gaps.push(...seen.between);
   }
-  const p95 = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length * 0.95)];
-  result.frames[view] = { count: gaps.length, frame_p95_ms: p95(gaps), draw_p95_ms: p95(draws), draw_max_ms: Math.max(...draws) };
+  const quantile = (list, q) => [...list].sort((a, b) => a - b)[Math.floor(list.length * q)];
+  result.frames[view] = { count: gaps.length, frame_p50_ms: quantile(gaps, 0.5), frame_p95_ms: quantile(gaps, 0.95), draw_p50_ms: quantile(draws, 0.5), draw_p95_ms: quantile(draws, 0.95) };
 }
 result.problems = problems;
 console.log(JSON.stringify(result));

@@ -7,7 +7,7 @@ import { studentQuantile } from "../src/calc/diff";
 import { csv } from "../src/ui/save";
 import { contrast, DARK_THEME, LIGHT_THEME } from "../src/draw/theme";
 import { escapeXml, fit, SvgPen } from "../src/draw/pen";
-import { niceStep } from "../src/draw/curve";
+import { niceStep, timeStep } from "../src/draw/curve";
 import { Store } from "../src/data/store";
 
 describe("format", () => {
@@ -87,6 +87,7 @@ describe("axis", () => {
   it("steps by 1, 2, 5 or powers of two", () => {
     expect([niceStep(3, false), niceStep(0.13, false), niceStep(100, true)]).toEqual([5, 0.2, 128]);
   });
+  it("has round minutes", () => expect([timeStep(3e9), timeStep(70e9), timeStep(25e9)]).toEqual([5e9, 120e9, 30e9]));
 });
 
 describe("links", () => {

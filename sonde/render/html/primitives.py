@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+
 import numpy as np
 
 from sonde.columns import Array
+from sonde.errors import InputError
+from sonde.machine import roofs
 from sonde.render.html.grouping import group
 from sonde.render.html.limits import Limits
 from sonde.render.html.payload import Payload
@@ -48,6 +53,22 @@ def add_primitives(payload: Payload, recording: Recording, limits: Limits) -> No
         "groups": count,
         "time_ms": float(time_ms.sum()),
     }
+    payload.facts["roof"] = _roof(recording)
+
+
+def _roof(recording: Recording) -> dict[str, float] | None:
+    """Peak and memory bandwidth that were measured where it was recorded; never those of another machine."""
+    kept = recording.meta.machine.get("roofs")
+    if not isinstance(kept, dict):
+        return None
+    try:
+        found = roofs.from_json({"format": roofs.FORMAT, **kept}, recording.path or Path("meta.json"))
+    except InputError:
+        return None
+    roof = found.roof(max((rate.threads for rate in found.bandwidths), default=1))
+    if not roof.levels or math.isnan(roof.peak("f32")):
+        return None
+    return {"peak": roof.peak("f32"), "bandwidth": roof.levels[-1].bytes_per_s, "threads": roof.threads}
 
 
 def _sum(values: Array, key: Array, count: int) -> Array:

@@ -166,3 +166,10 @@ def test_diff_page_holds_both(tmp_path: Path) -> None:
     first = read_page(tmp_path / "d.html", "sonde-data")["columns"]
     second = read_page(tmp_path / "d.html", "sonde-data-b")["columns"]
     assert first["samples"]["weight"].sum() < second["samples"]["weight"].sum()
+
+
+def test_the_roof_is_the_one_measured_where_it_was_recorded(tmp_path: Path) -> None:
+    write_report(RECORDING, tmp_path / "r.html")
+    assert read_page(tmp_path / "r.html")["facts"]["roof"] == {"peak": 152e9, "bandwidth": 14e9, "threads": 2}
+    write_report(Recording(Meta(machine={"roofs": {"peaks": "?"}})), tmp_path / "e.html")
+    assert read_page(tmp_path / "e.html")["facts"]["roof"] is None

@@ -12,6 +12,7 @@ export interface FunctionRow {
 }
 
 export interface NodeSums {
+  rows: Float64Array; // of the node itself
   self: Float64Array;
   total: Float64Array;
   count: Float64Array;
@@ -25,6 +26,7 @@ export function nodeSums(rows: Rows): NodeSums {
     self[rows.node[i]] += rows.weight[i];
     count[rows.node[i]] += rows.samples ? rows.samples[i] : 1;
   }
+  const own = count.slice();
   const total = self.slice();
   for (let i = n - 1; i >= 0; i--) {
     const above = rows.source.parent[i];
@@ -33,7 +35,7 @@ export function nodeSums(rows: Rows): NodeSums {
       count[above] += count[i];
     }
   }
-  return { self, total, count };
+  return { rows: own, self, total, count };
 }
 
 // 1 for nodes with no ancestor of the same function. One walk over the tree
@@ -92,10 +94,10 @@ export function functionTable(rows: Rows): FunctionRow[] {
   const count = new Float64Array(labels.length);
   for (let i = 0; i < key.length; i++) {
     self[key[i]] += sums.self[i];
-    if (outer[i]) {
-      total[key[i]] += sums.total[i];
-      count[key[i]] += sums.count[i];
-    }
+    if (outer[i]) total[key[i]] += sums.total[i];
+    // Samples behind the total; for calls, the calls of the function itself.
+    if (!rows.samples) count[key[i]] += sums.rows[i];
+    else if (outer[i]) count[key[i]] += sums.count[i];
   }
   const out: FunctionRow[] = [];
   for (let i = 0; i < labels.length; i++) {

@@ -92,7 +92,7 @@ function opRows(model: Model, measure: "ops" | "memory", filter: Filter): Rows {
   const weight = model.column("ops", measure === "ops" ? "self" : "allocated");
   const picked: number[] = [];
   for (let i = 0; i < total; i++) {
-    if (!weight[i]) continue;
+    if (!weight[i] && measure === "memory") continue;
     if (filter.range && (start[i] < filter.range[0] || start[i] > filter.range[1])) continue;
     if (filter.thread >= 0 && thread[i] !== filter.thread) continue;
     picked.push(i);

@@ -75,7 +75,7 @@ export class CurvePicture implements Picture {
       pen.line([LEFT, y(tick), width - 10, y(tick)], theme.line, 1);
       pen.text(fit(this.show(tick), LEFT - 8, 10.5), 2, y(tick) + 4, theme.faint, 10.5);
     }
-    const step = niceStep((this.to - this.from) / Math.max(2, (width - LEFT) / 110), false);
+    const step = timeStep((this.to - this.from) / Math.max(2, (width - LEFT) / 110));
     for (let t = Math.ceil(this.from / step) * step; t <= this.to; t += step) {
       const x = this.x(t, width);
       pen.line([x, TOP, x, floor], theme.line, 0.6);
@@ -120,6 +120,13 @@ export class CurvePicture implements Picture {
 export function curveColour(theme: Theme, i: number): string {
   const colours = theme.dark ? ["#7fb0ff", "#f0a868", "#7fd3a0", "#d9a5ff"] : ["#1f5fbf", "#b45309", "#17653a", "#6d28d9"];
   return colours[i % colours.length];
+}
+
+// A round step of time: decimal up to a minute, then what clocks have.
+export function timeStep(target: number): number {
+  const minute = 60e9;
+  if (target < 20e9) return niceStep(target, false);
+  return [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1440].map((m) => m * minute).find((step) => step >= target) ?? target;
 }
 
 // The next step of 1, 2 or 5 times a power of ten, or a power of two for bytes.

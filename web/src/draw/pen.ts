@@ -7,6 +7,9 @@ export interface Pen {
   text(text: string, x: number, y: number, fill: string, size: number, weight?: number): void;
   line(points: number[], stroke: string, thickness: number, dash?: number[]): void;
   dot(x: number, y: number, radius: number, fill: string): void;
+  // Columns one wide, each a stack of colours from the bottom; `shares` holds
+  // `colours.length` parts per column, of which 1 fills the height.
+  strip(x: number, y: number, columns: number, height: number, shares: Float64Array, colours: string[]): void;
   clip(x: number, y: number, width: number, height: number): void;
   unclip(): void;
 }
@@ -49,6 +52,34 @@ export class CanvasPen implements Pen {
     this.ctx.arc(x, y, radius, 0, 2 * Math.PI);
     this.ctx.fill();
   }
+  // Thousands of small rectangles are slow on a canvas without a GPU; one image is not.
+  strip(x: number, y: number, columns: number, height: number, shares: Float64Array, colours: string[]): void {
+    if (columns < 1) return;
+    scratch ??= document.createElement("canvas");
+    const tall = Math.round(height * 2);
+    if (scratch.width !== columns || scratch.height !== tall) {
+      scratch.width = columns;
+      scratch.height = tall;
+    }
+    const inner = scratch.getContext("2d", { willReadFrequently: true })!;
+    const image = inner.createImageData(columns, tall);
+    const pixels = new Uint32Array(image.data.buffer);
+    const fills = colours.map((c) => (0xff000000 | (hex(c, 5) << 16) | (hex(c, 3) << 8) | hex(c, 1)) >>> 0);
+    for (let px = 0; px < columns; px++) {
+      let sum = 0;
+      for (let c = 0; c < fills.length; c++) sum += shares[px * fills.length + c];
+      if (sum < 0.004) continue;
+      const scale = tall / Math.max(1, sum);
+      let filled = 0;
+      for (let c = 0; c < fills.length; c++) {
+        const next = filled + shares[px * fills.length + c] * scale;
+        for (let row = Math.round(filled); row < Math.round(next); row++) pixels[(tall - 1 - row) * columns + px] = fills[c];
+        filled = next;
+      }
+    }
+    inner.putImageData(image, 0, 0);
+    this.ctx.drawImage(scratch, x, y, columns, height);
+  }
   clip(x: number, y: number, width: number, height: number): void {
     this.ctx.save();
     this.ctx.beginPath();
@@ -59,6 +90,12 @@ export class CanvasPen implements Pen {
     this.ctx.restore();
     this.lastFill = this.lastFont = "";
   }
+}
+
+let scratch: HTMLCanvasElement | null = null;
+
+function hex(colour: string, at: number): number {
+  return parseInt(colour.slice(at, at + 2), 16);
 }
 
 export class SvgPen implements Pen {
@@ -85,6 +122,18 @@ export class SvgPen implements Pen {
   }
   dot(x: number, y: number, radius: number, fill: string): void {
     this.parts.push(`<circle cx="${r(x)}" cy="${r(y)}" r="${radius}" fill="${fill}"/>`);
+  }
+  strip(x: number, y: number, columns: number, height: number, shares: Float64Array, colours: string[]): void {
+    for (let px = 0; px < columns; px++) {
+      const parts = colours.map((_, c) => shares[px * colours.length + c]);
+      const scale = height / Math.max(1, parts.reduce((a, b) => a + b, 0));
+      let bottom = y + height;
+      parts.forEach((part, c) => {
+        if (part * scale < 0.15) return;
+        bottom -= part * scale;
+        this.rect(x + px, bottom, 1, part * scale, colours[c]);
+      });
+    }
   }
   clip(x: number, y: number, width: number, height: number): void {
     const id = `c${this.clips++}`;

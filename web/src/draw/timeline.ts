@@ -5,6 +5,7 @@
 import { CATEGORY_ORDER, type Model } from "../data/model";
 import { BINS, binsOf, lowerBound, type Lane } from "../calc/lanes";
 import { time as showTime } from "../calc/format";
+import { timeStep } from "./curve";
 import { fade } from "./flame";
 import { fit, type Pen } from "./pen";
 import type { Picture } from "./chart";
@@ -152,9 +153,7 @@ export class TimelinePicture implements Picture {
 
   private ruler(pen: Pen, width: number, theme: Theme): void {
     pen.rect(0, 0, width, RULER - 18, theme.panel);
-    const target = (this.to - this.from) / Math.max(2, (width - this.gutter) / 110);
-    const power = 10 ** Math.floor(Math.log10(target));
-    const unit = [1, 2, 5, 10].map((m) => m * power).find((step) => step >= target) ?? target;
+    const unit = timeStep((this.to - this.from) / Math.max(2, (width - this.gutter) / 110));
     for (let t = Math.ceil(this.from / unit) * unit; t <= this.to; t += unit) {
       const x = this.x(t, width);
       pen.line([x, 18, x, RULER - 18], theme.faint, 1);
@@ -202,19 +201,7 @@ export class TimelinePicture implements Picture {
     const perPixel = (this.to - this.from) / plot;
     if (perPixel >= model.duration / BINS) this.fromBins(binsOf(model, lane), plot, perPixel);
     else this.fromSamples(lane, plot, perPixel);
-    for (let px = 0; px < plot; px++) {
-      let filled = 0;
-      let sum = 0;
-      for (let c = 0; c < kinds; c++) sum += this.columns[px * kinds + c];
-      if (sum < 0.004) continue;
-      const scale = (STRIP - 2) / Math.max(1, sum);
-      for (const c of CATEGORY_ORDER) {
-        const tall = this.columns[px * kinds + c] * scale;
-        if (tall < 0.15) continue;
-        pen.rect(this.gutter + px, y + STRIP - 2 - filled - tall, 1, tall, theme.category[c]);
-        filled += tall;
-      }
-    }
+    pen.strip(this.gutter, y, plot, STRIP - 2, this.columns, theme.category);
   }
 
   private fromBins(bins: Float32Array, plot: number, perPixel: number): void {

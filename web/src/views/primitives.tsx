@@ -47,8 +47,8 @@ export function PrimitivesView({ model, store, theme, match }: ViewProps) {
   }, [rows]);
   if (!rows.length) {
     return (
-      <Empty title="No oneDNN or MKL calls were recorded" command="ONEDNN_VERBOSE=2 python your_script.py > onednn.log; sonde report onednn.log">
-        Primitives come from the libraries' own verbose logs; Sonde turns them on in its windows, or reads a log that you made:
+      <Empty title="No oneDNN or MKL calls were recorded" command="sonde run --primitives your_script.py">
+        Primitives come from the libraries' own verbose logs (a log made with ONEDNN_VERBOSE=2 can be opened as it is: sonde report onednn.log). To record them:
       </Empty>
     );
   }
@@ -106,7 +106,7 @@ export function PrimitivesView({ model, store, theme, match }: ViewProps) {
             }}
           />
           <Legend items={[["good code", theme.layer[2]], ["fallback", theme.layer[4]], ["reference", theme.category[5]], ["unknown", theme.layer[7]]]} />
-          {!picture.roofs?.measured && <p class="note">The dashed roof is the best seen in this recording. Measure this machine's own with: sonde check</p>}
+          {!picture.roofs?.measured && <p class="note">The dashed roof is the best seen in this recording. Measure this machine's own before recording: sonde check --roof</p>}
         </article>
       )}
       <DataTable<PrimitiveRow>
@@ -144,10 +144,7 @@ function primitiveRows(model: Model): PrimitiveRow[] {
 
 // Peak and bandwidth from the machine's own measurement, if it has one.
 function roofsOf(model: Model, dots: Dot[]): Roofs {
-  const machine = model.facts.meta?.machine ?? {};
-  const told = machine.roofs ?? machine.roofline ?? {};
-  const peak = Number(told.gflops ?? told.peak_gflops ?? NaN) * 1e9;
-  const bandwidth = Number(told.bandwidth_gbs ?? told.stream_gbs ?? NaN) * 1e9;
-  if (peak > 0 && bandwidth > 0) return { peak, bandwidth, measured: true };
+  const told = model.facts.roof;
+  if (told?.peak > 0 && told?.bandwidth > 0) return { peak: told.peak, bandwidth: told.bandwidth, measured: true };
   return { peak: Math.max(...dots.map((d) => d.rate)), bandwidth: Math.max(...dots.map((d) => d.rate / d.intensity)), measured: false };
 }

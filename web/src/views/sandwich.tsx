@@ -75,7 +75,7 @@ export function SandwichView({ model, store, theme, match }: ViewProps) {
             },
             { id: "self", title: "Self", meaning: "Time in the function itself, not in what it called", width: "minmax(112px, 142px)", value: (row) => row.self, show: (row) => `${amount(rows, row.self)}  ${format.percent(row.self / sum)}`, bar: (row) => row.self / sum },
             { id: "total", title: "Total", meaning: "Time in the function and everything it called; recursion counted once", width: "minmax(112px, 142px)", value: (row) => row.total, show: (row) => `${amount(rows, row.total)}  ${format.percent(row.total / sum)}`, bar: (row) => row.total / sum },
-            { id: "count", title: rows.samples ? "Samples" : "Calls", meaning: rows.samples ? "Samples behind the total: few samples, rough number" : "Rows behind the total", width: "80px", wide: true, value: (row) => row.count, show: (row) => format.count(row.count) },
+            { id: "count", title: rows.samples ? "Samples" : "Calls", meaning: rows.samples ? "Samples behind the total: few samples, rough number" : "Calls of the function itself", width: "80px", wide: true, value: (row) => row.count, show: (row) => format.count(row.count) },
             { id: "where", title: "Where", meaning: "File or library", width: "minmax(90px, 0.5fr)", wide: true, value: (row) => labels[row.key].file || labels[row.key].library, show: (row) => format.baseName(labels[row.key].file || labels[row.key].library) },
           ]}
         />
