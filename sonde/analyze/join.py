@@ -2,6 +2,11 @@
 
 A pool worker's sample belongs to the operator of the thread that opened the region.
 Only `ops` rows that nest on their thread take part; asynchronous ones do not.
+
+The profiler stamps an operator's start some way into the call and its end before the call
+returns: a sample in between is by time outside of an operator whose frame is on its stack. Where
+the stack names another operator than the time, the call that begins next or ended last
+under the same parent is taken if it has that name; otherwise time decides.
 """
 
 from __future__ import annotations
@@ -9,13 +14,16 @@ from __future__ import annotations
 import numpy as np
 
 from sonde.analyze.nesting import skip, timeline
-from sonde.columns import Array, Table
+from sonde.columns import Array, Table, Text
 
 KINDS = ("op", "backward", "compiled")
 
 
-def sample_ops(samples: Table, ops: Table) -> Array:
-    """For each row of `samples`, the identity of the innermost operator call, -1 when there is none."""
+def sample_ops(samples: Table, ops: Table, on_stack: Text | None = None) -> Array:
+    """For each row of `samples`, the identity of the innermost operator call, -1 when there is none.
+
+    `on_stack` is the innermost operator on each sample's stack (see `stack_operators`).
+    """
     result = np.full(len(samples), -1, np.int64)
     if not len(ops) or not len(samples):
         return result
@@ -31,7 +39,48 @@ def sample_ops(samples: Table, ops: Table) -> Array:
         rows = np.flatnonzero(keep & (op_thread == number))
         mine = np.flatnonzero(thread == number)
         found = timeline(rows, ops.array("start_ns"), ops.array("end_ns"), parent).at(time_ns[mine])
+        if on_stack is not None:
+            found = _by_stack(found, on_stack.take(mine), time_ns[mine], rows, ops, parent)
         result[mine] = np.where(found >= 0, identity[np.maximum(found, 0)], -1)
+    return result
+
+
+def stack_operators(samples: Table, stacks: Table, frames: Table) -> Text:
+    """Name of the innermost operator frame on each sample's stack, null when there is none."""
+    is_op = frames.text("layer").equals("op")
+    frame = rows_of(frames.array("frame"), stacks.array("frame"))
+    names = frames.text("name")
+    own = np.where((frame >= 0) & is_op[np.maximum(frame, 0)], names.codes[np.maximum(frame, 0)], -1)
+    parent = rows_of(stacks.array("stack"), stacks.array("parent"))
+    codes = own.astype(np.int32)
+    order = np.argsort(stacks.array("depth"), kind="stable")
+    depth = stacks.array("depth")[order]
+    for level in np.unique(depth)[1:]:
+        rows = order[np.searchsorted(depth, level) : np.searchsorted(depth, level, side="right")]
+        open_rows = rows[(own[rows] < 0) & (parent[rows] >= 0)]
+        codes[open_rows] = codes[parent[open_rows]]
+    at = rows_of(stacks.array("stack"), samples.array("stack"))
+    return Text(np.where(at >= 0, codes[np.maximum(at, 0)], -1).astype(np.int32), names.values)
+
+
+def _by_stack(found: Array, on_stack: Text, time_ns: Array, rows: Array, ops: Table, parent: Array) -> Array:
+    """Correct rows found by time where the stack names the call just before or after."""
+    names = ops.text("name")
+    code_of = {name: code for code, name in enumerate(names.values)}
+    recode = np.array([code_of.get(name, -2) for name in on_stack.values] + [-1], np.int64)
+    wanted = recode[on_stack.codes]
+    by_time = np.where(found >= 0, names.codes[np.maximum(found, 0)], -1)
+    doubtful = np.flatnonzero((wanted >= 0) & (wanted != by_time))
+    result = found.copy()
+    start, end = ops.array("start_ns"), ops.array("end_ns")
+    begins, ends = rows[np.argsort(start[rows], kind="stable")], rows[np.argsort(end[rows], kind="stable")]
+    next_at = np.searchsorted(start[begins], time_ns[doubtful], side="right")
+    last_at = np.searchsorted(end[ends], time_ns[doubtful], side="right") - 1
+    for order, at in ((ends, last_at), (begins, next_at)):
+        inside = (at >= 0) & (at < len(order))
+        candidate = order[np.clip(at, 0, len(order) - 1)]
+        fits = inside & (names.codes[candidate] == wanted[doubtful]) & (parent[candidate] == found[doubtful])
+        result[doubtful[fits]] = candidate[fits]
     return result
 
 

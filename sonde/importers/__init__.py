@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sonde.errors import InputError
-from sonde.importers import collapsed, kineto, onednn_log, perf_script, speedscope
+from sonde.importers import collapsed, kineto, mxnet_table, mxnet_trace, onednn_log, perf_script, speedscope
 from sonde.store.recording import Recording
 
 _HEAD_BYTES = 65536
@@ -36,6 +36,8 @@ def _is_json(head: bytes) -> bool:
 FORMATS: tuple[Format, ...] = (
     Format("onednn", onednn_log.sniff, onednn_log.read),
     Format("speedscope", speedscope.sniff, speedscope.read),
+    Format("mxnet", mxnet_trace.sniff, mxnet_trace.read),
+    Format("mxnet-aggregate", mxnet_table.sniff, mxnet_table.read),
     Format("kineto", _is_json, kineto.read),
     Format("perf", perf_script.sniff, perf_script.read),
     Format("collapsed", collapsed.sniff, collapsed.read),

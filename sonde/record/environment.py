@@ -68,10 +68,6 @@ def python_environment(
         "budget": options.budget,
         "lines": options.lines,
         "primitives": options.primitives,
+        "mxnet": options.mxnet,
     }
-    variables = {"PYTHONPATH": path, OPTIONS_VARIABLE: json.dumps(settings)}
-    if options.mxnet and "MXNET_PROFILER_AUTOSTART" not in environment:
-        # Read by libmxnet alone. Mode 2 is operators only: the API events would be 90 % of the file.
-        variables["MXNET_PROFILER_AUTOSTART"] = "1"
-        variables.setdefault("MXNET_PROFILER_MODE", environment.get("MXNET_PROFILER_MODE", "2"))
-    return variables
+    return {"PYTHONPATH": path, OPTIONS_VARIABLE: json.dumps(settings)}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sonde.analyze.join import sample_ops, sample_steps
+from sonde.analyze.join import sample_ops, sample_steps, stack_operators
 from sonde.columns import Table
 from sonde.errors import InputError
 from sonde.record.framework import Framework, framework_tables
@@ -90,11 +90,13 @@ def _with_framework(tables: dict[str, Table], framework: Framework) -> dict[str,
     told = framework.tables
     marks = build.concat("marks", [tables["marks"], told["marks"]])
     marks = marks.with_columns(mark=np.arange(len(marks), dtype=np.int32))
-    joined = {**tables, **{n: t for n, t in told.items() if n not in ("marks", "losses")}, "marks": marks}
+    apart = ("marks", "losses", "counters")
+    joined = {**tables, **{n: t for n, t in told.items() if n not in apart}, "marks": marks}
+    joined["counters"] = build.concat("counters", [tables["counters"], told["counters"]])
     joined["frames"] = with_kernel_names(joined["frames"], marks)
     samples = joined["samples"]
     joined["samples"] = samples.with_columns(
-        op=sample_ops(samples, joined["ops"]),
+        op=sample_ops(samples, joined["ops"], stack_operators(samples, joined["stacks"], joined["frames"])),
         step=sample_steps(samples, marks, joined["threads"]),
     )
     return joined

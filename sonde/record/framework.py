@@ -21,13 +21,14 @@ from sonde.record.roster import Roster
 from sonde.record.window_tables import (
     Numbering,
     WindowTables,
+    read_mxnet_trace,
     read_own_trace,
     read_window,
     read_window_lines,
 )
 from sonde.store import build
 
-PER_WINDOW = ("ops", "memory", "kernels", "launches", "losses")
+PER_WINDOW = ("ops", "memory", "kernels", "launches", "counters", "losses")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ def framework_tables(raw: Path, processes: Table | None = None, threads: Table |
     numbering = Numbering()
     losses: list[tuple[int, str, int, str, str]] = []
     found = _windows(raw, roster, numbering, losses) + _own_traces(raw, roster, numbering, losses)
+    offsets = {log.pid: log.facts.get("epoch_offset_ns", 0) for log in logs}
+    found += _mxnet_traces(raw, roster, numbering, offsets, losses)
     losses += _trouble(raw, roster)
     losses += _not_entered(roster, {log.pid for log in logs})
     marks, said = mark_files.tables(logs, roster)
@@ -98,6 +101,25 @@ def _own_traces(
                 found.append(read_own_trace(trace, line["epoch_offset_ns"], process, roster, numbering))
             except (SondeError, OSError, ValueError) as error:
                 losses.append((process, "own_trace_unreadable", 1, "files", f"{line['from']}: {error}"))
+    return found
+
+
+def _mxnet_traces(
+    raw: Path,
+    roster: Roster,
+    numbering: Numbering,
+    offsets: dict[int, int],
+    losses: list[tuple[int, str, int, str, str]],
+) -> list[WindowTables]:
+    """The traces that MXNet's profiler wrote for us."""
+    found = []
+    for path in sorted(raw.glob("*.mxnet.json")):
+        pid = int(path.name.split(".")[0])
+        process = roster.process(pid)
+        try:
+            found.append(read_mxnet_trace(path, offsets.get(pid, 0), process, roster, numbering))
+        except (SondeError, OSError, ValueError) as error:
+            losses.append((process, "mxnet_trace_unreadable", 1, "files", f"{path.name}: {error}"))
     return found
 
 

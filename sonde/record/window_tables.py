@@ -18,7 +18,7 @@ import numpy as np
 from sonde.analyze.backward import with_forward
 from sonde.analyze.op_memory import with_memory
 from sonde.columns import Array, Column, Interner, Table, Text
-from sonde.importers import kineto
+from sonde.importers import kineto, mxnet_trace
 from sonde.record import line_states
 from sonde.record.module_paths import ModulePaths
 from sonde.record.observe.kineto import CLOCK_NAME
@@ -27,7 +27,8 @@ from sonde.record.roster import Roster
 TIMES = {"ops": ("start_ns", "end_ns"), "memory": ("time_ns",)}
 # Kineto's wall clock against ours, when no clock records tie them: read at one moment only.
 OWN_UNCERTAINTY_NS = 100_000
-TIMES |= {"kernels": ("start_ns", "end_ns"), "launches": ("start_ns", "end_ns")}
+MXNET_UNCERTAINTY_NS = 1_000_000  # whole microseconds of a wall clock read once at start
+TIMES |= {"kernels": ("start_ns", "end_ns"), "launches": ("start_ns", "end_ns"), "counters": ("time_ns",)}
 
 
 @dataclass
@@ -84,9 +85,19 @@ def read_own_trace(
     return WindowTables(tables, OWN_UNCERTAINTY_NS)
 
 
+def read_mxnet_trace(
+    path: Path, epoch_offset_ns: int, process: int, roster: Roster, numbering: Numbering
+) -> WindowTables:
+    """MXNet's own trace; its engine's threads have no names there that the system knows."""
+    recording = mxnet_trace.read(path)
+    tables = {name: recording.table(name) for name in ("ops", "counters", "threads", "losses")}
+    tables = _renumber(_shift(tables, -epoch_offset_ns), process, roster, numbering)
+    return WindowTables(tables, MXNET_UNCERTAINTY_NS)
+
+
 def _trace(path: Path) -> dict[str, Table]:
     recording = kineto.read(path)
-    return {name: recording.table(name) for name in (*TIMES, "threads", "losses")}
+    return {name: recording.table(name) for name in (*TIMES, "threads", "losses") if name != "counters"}
 
 
 def clock_offset(ops: Table, clock: list[list[int]]) -> tuple[int, int]:

@@ -49,7 +49,11 @@ class AfterImport:
     """A finder that finds nothing itself: it adds a call after the import of a watched module."""
 
     # Watched module → function of sonde.record.observe to call with it.
-    watched = {"torch": "torch_imported", "torch._dynamo": "dynamo_imported"}  # noqa: RUF012
+    watched = {  # noqa: RUF012
+        "torch": "torch_imported",
+        "torch._dynamo": "dynamo_imported",
+        "mxnet": "mxnet_imported",
+    }
 
     def find_spec(self, name, path=None, target=None):
         action = self.watched.get(name)

@@ -23,3 +23,13 @@ def dynamo_imported(dynamo: Any) -> None:
     from sonde.record.observe import compiler
 
     compiler.observe(dynamo)
+
+
+def mxnet_imported(mxnet: Any) -> None:
+    """`import mxnet` has just finished in this process."""
+    from sonde.record.observe import install
+    from sonde.record.observe import mxnet as observer
+
+    seen = install.observe(None)
+    if seen is not None and seen.session.options.get("mxnet", True):
+        observer.observe(mxnet, seen)

@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.analyze.join import sample_ops, sample_steps
+from sonde.analyze.join import sample_ops, sample_steps, stack_operators
 from sonde.analyze.nesting import depths, parents, skip, sum_children, sum_up
+from sonde.columns import Text
 from sonde.store import build
 
 
@@ -103,3 +104,34 @@ def test_samples_find_their_step() -> None:
     threads = build.table("threads", thread=[0, 1], process=[0, 1])
     samples = build.table("samples", time_ns=[5, 10, 20, 50], thread=[0, 0, 0, 1])
     assert sample_steps(samples, marks, threads).tolist() == [7, 8, -1, 9]
+
+
+def test_the_stack_decides_between_neighbours_where_the_profilers_stamps_are_late() -> None:
+    # linear 0..100 { addmm 20..60 }: the frame of addmm is there from 15 to 65
+    ops = build.table(
+        "ops",
+        op=[0, 1],
+        thread=[0, 0],
+        start_ns=[0, 20],
+        end_ns=[100, 60],
+        parent=[-1, 0],
+        name=["linear", "addmm"],
+        kind=["op", "op"],
+    )
+    samples = build.table(
+        "samples", time_ns=[15, 30, 65, 90, 15, 200], thread=[0] * 6, owner=[-1] * 6, stack=[0] * 6
+    )
+    on_stack = Text.of(["addmm", "addmm", "addmm", "linear", "relu", None])
+    assert sample_ops(samples, ops, on_stack).tolist() == [1, 1, 1, 0, 0, -1]
+    assert sample_ops(samples, ops).tolist() == [0, 1, 0, 0, 0, -1]
+
+
+def test_the_innermost_operator_on_a_stack() -> None:
+    frames = build.table(
+        "frames", frame=[0, 1, 2], layer=["python", "op", "native"], name=["main", "aten::mm", "gemm"]
+    )
+    stacks = build.table(
+        "stacks", stack=[5, 6, 7, 8], parent=[-1, 5, 6, 5], frame=[0, 1, 2, 2], depth=[1, 2, 3, 2]
+    )
+    samples = build.table("samples", time_ns=[0, 0, 0, 0], stack=[7, 6, 5, 8])
+    assert stack_operators(samples, stacks, frames).tolist() == ["aten::mm", "aten::mm", None, None]

@@ -38,12 +38,6 @@ def test_a_window_that_makes_no_sense_is_refused(text: str) -> None:
         parse_window(text)
 
 
-def test_the_users_own_mxnet_settings_win(tmp_path: Path) -> None:
-    assert "MXNET_PROFILER_AUTOSTART" not in python_environment(
-        tmp_path, environment={"MXNET_PROFILER_AUTOSTART": "0"}
-    )
-
-
 @pytest.mark.parametrize(
     ("command", "flag"),
     [

@@ -1,0 +1,56 @@
+"""MXNet: start its own profiler when the program imports it, and have the trace written to raw/.
+
+Operators, symbolic and imperative, and memory; not the API calls, which are nine tenths of the events.
+A program that configures the profiler itself has the right of way: ours stops, and a
+loss says so. raw/PID.mxnet.json is MXNet's own Chrome trace, on the wall clock.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from sonde.record.observe.patch import wrap
+
+if TYPE_CHECKING:
+    from sonde.record.observe.install import Observation
+
+
+def observe(mxnet: Any, seen: Observation) -> None:
+    """Start MXNet's profiler, and stop it at exit."""
+    profiler = mxnet.profiler
+    path = os.path.join(seen.session.raw, f"{os.getpid()}.mxnet.json")
+    profiler.set_config(
+        profile_symbolic=True,
+        profile_imperative=True,
+        profile_memory=True,
+        profile_api=False,
+        aggregate_stats=False,
+        continuous_dump=False,
+        filename=path,
+    )
+    profiler.set_state("run")
+    running = [True]
+
+    def finish() -> None:
+        if running[0]:
+            running[0] = False
+            mxnet.nd.waitall()
+            profiler.set_state("stop")
+            profiler.dump()
+
+    def make_config(original: Any) -> Any:
+        def set_config(*args: Any, **kwargs: Any) -> Any:
+            if running[0]:
+                running[0] = False
+                profiler.set_state("stop")
+                why = "the program uses MXNet's profiler; Sonde does not"
+                seen.session.lose("own_profiler", 1, "windows", why)
+            return original(*args, **kwargs)
+
+        return set_config
+
+    wrap(profiler, "set_config", make_config)
+    seen.session.on_exit.append(finish)
+    # A forked child shares neither the engine's threads nor the profiler.
+    seen.session.on_fork.append(lambda: running.__setitem__(0, False))
