@@ -113,7 +113,7 @@ EXPORT int sonde_test_readable(uint64_t address) {
 // The rule that reading ahead from pc finds, in the form of sonde_test_rule; returns 0 when it gives up.
 EXPORT int sonde_test_read_ahead(uint64_t pc, int64_t* out) {
   Rule rule;
-  const bool found = rule_by_reading_ahead(pc, &rule);
+  const bool found = rule_by_reading_ahead(pc, nullptr, &rule);
   report(rule, out);
   return found;
 }

@@ -23,8 +23,10 @@ WalkResult Walk::run(const Registers& from, bool exact) {
   exact_ = exact;
   result_.anchor_checked = anchor_.address != 0;
   enter_stack();
+  open_path(exact);
   result_.end = climb();
   if (!arrived()) try_scan();
+  close_path();
   if (result_.foreign_stack && result_.end != WalkEnd::Root) result_.end = WalkEnd::OffStack;
   return result_;
 }
@@ -49,10 +51,35 @@ bool Walk::arrived() const {
   return result_.end == WalkEnd::Root && (!result_.anchor_checked || result_.anchor_hit);
 }
 
+void Walk::open_path(bool exact) {
+  if (cache_ == nullptr || dry()) return;
+  paths_ = exact ? &cache_->own : &cache_->owners;
+  last_ = &paths_->path[paths_->newest];
+  fresh_ = &paths_->path[1 - paths_->newest];
+  fresh_->count = 0;
+}
+
+void Walk::close_path() {
+  if (paths_) paths_->newest = 1 - paths_->newest;
+}
+
 Rule Walk::rule_for(uint64_t pc) {
   if (cache_ == nullptr) return find_rule(pc);
-  RuleCache::Entry& entry = cache_->place(pc);
   const uint64_t key = RuleCache::key(pc);
+  if (paths_ == nullptr) return cached_rule(pc, key);
+  if (hint_ >= last_->count || last_->step[hint_].key != key) hint_ = last_->find(key, 0);
+  if (hint_ < last_->count) {
+    const Rule& rule = last_->step[hint_++].rule;
+    fresh_->append(key, rule);
+    return rule;
+  }
+  const Rule rule = cached_rule(pc, key);
+  if (rule.kind != Rule::Kind::NoLibrary) fresh_->append(key, rule);
+  return rule;
+}
+
+Rule Walk::cached_rule(uint64_t pc, uint64_t key) {
+  RuleCache::Entry& entry = cache_->place(pc);
   if (entry.key != key) {
     const Rule rule = find_rule(pc);
     if (rule.kind == Rule::Kind::NoLibrary) return rule;  // may become one at any moment
@@ -60,25 +87,6 @@ Rule Walk::rule_for(uint64_t pc) {
     entry.rule = rule;
   }
   return entry.rule;
-}
-
-// The rule of code without tables. Generated code may be replaced by other code at the same address,
-// so a cached rule is tied to the bytes that were read.
-bool Walk::decoded_rule(uint64_t pc, Rule* rule) {
-  uint32_t fault = 0;
-  const auto bytes = guarded_load<uint64_t>(pc, &fault);
-  if (fault) return false;
-  if (cache_ == nullptr) return rule_by_reading_ahead(pc, rule);
-  RuleCache::Entry& entry = cache_->place_decoded(pc);
-  const uint64_t key = pc ^ bytes * 0x9e3779b97f4a7c15u;
-  if (entry.key != key) {
-    Rule fresh;
-    if (!rule_by_reading_ahead(pc, &fresh)) fresh.kind = Rule::Kind::Damaged;
-    entry.key = key;
-    entry.rule = fresh;
-  }
-  *rule = entry.rule;
-  return rule->kind != Rule::Kind::Damaged;
 }
 
 // A caller found without tables must at least be code that made a call.
@@ -96,7 +104,7 @@ Step Walk::step_without_tables(bool generated, NativeFrame* frame) {
   }
   Rule rule;
   const Registers before = registers_;
-  if (!decoded_rule(registers_.pc(), &rule)) return failed;
+  if (!rule_by_reading_ahead(registers_.pc(), cache_ ? &cache_->runs : nullptr, &rule)) return failed;
   const Step step = apply_rule(rule, window_, &registers_);
   if (step.outcome != Step::Outcome::Moved || !is_plausible_caller(registers_.pc())) {
     registers_ = before;

@@ -28,8 +28,10 @@ class Walk {
   // Chooses the memory that the coming frames may use: the thread's stack, or a part of an unknown one.
   void enter_stack();
   bool passes_anchor(uint64_t pc, uint64_t sp, uint64_t cfa) const;
+  void open_path(bool exact);
+  void close_path();
   Rule rule_for(uint64_t pc);
-  bool decoded_rule(uint64_t pc, Rule* rule);
+  Rule cached_rule(uint64_t pc, uint64_t key);
   bool is_plausible_caller(uint64_t pc);
   Step step_without_tables(bool generated, NativeFrame* frame);
   WalkEnd climb();
@@ -50,6 +52,10 @@ class Walk {
   RuleCache* const cache_;
   NativeFrame* const out_;
   const size_t capacity_;
+  RulePaths* paths_ = nullptr;     // null: this walk is not worth remembering
+  const RulePath* last_ = nullptr;
+  RulePath* fresh_ = nullptr;
+  unsigned hint_ = 0;              // where in the last path the next frame is expected
   StackWindow window_{};
   Registers registers_;
   WalkResult result_;

@@ -69,7 +69,7 @@ struct Turns {
 
 class ReadAhead {
  public:
-  explicit ReadAhead(const Turns& turns) : turns_(turns) {
+  ReadAhead(const Turns& turns, CodeRuns* runs) : turns_(turns), runs_(runs) {
     for (uint8_t r = 0; r < 16; ++r) {
       value_[r].kind = Value::Kind::Number;
       value_[r].place.reg = r;
@@ -77,16 +77,32 @@ class ReadAhead {
   }
 
   uint64_t last_choice() const { return last_choice_; }
+  uint64_t run_end() const { return run_end_; }
+  bool joined() const { return joined_; }
 
   bool run(uint64_t pc, Rule* rule) {
+    const uint64_t start = pc;
     unsigned backward_jumps = 0;
     bool after_call = false;
+    bool straight = true;  // the rule at `start` still holds here
     for (unsigned count = 0; count < kMostInstructions; ++count) {
       size_t available;
       const uint8_t* bytes = code_.at(pc, &available);
       // Padding behind a call: the call does not return, what follows is another function.
       if (after_call && available >= 4 && is_padding(bytes)) return false;
+      if (straight) {
+        run_end_ = pc;
+        // Looking for a known run at every instruction would cost more than it saves.
+        const unsigned known = runs_ && count % 8 == 0 ? runs_->find(pc) : CodeRuns::kRuns;
+        if (known < CodeRuns::kRuns && runs_->run[known].rule.kind != Rule::Kind::Damaged) {
+          *rule = runs_->run[known].rule;
+          runs_->extend(known, start);
+          joined_ = true;
+          return true;
+        }
+      }
       const Instruction one = decode_instruction(bytes, available);
+      if (straight && touches_stack(one)) straight = false;
       after_call = one.kind == Instruction::Kind::Call;
       const uint64_t here = pc;
       pc += one.length;
@@ -98,6 +114,7 @@ class ReadAhead {
         case Instruction::Kind::Jump:
           if (one.displacement < 0 && ++backward_jumps > 8) return false;
           pc += static_cast<uint64_t>(one.displacement);
+          straight = false;
           break;
         case Instruction::Kind::JumpIf: {
           forget(one.writes);
@@ -105,7 +122,10 @@ class ReadAhead {
           bool take = one.displacement > 0;
           if (!turns_.has(here)) last_choice_ = here; else take = !take;
           if (one.displacement < 0 && !take) leave_loop(pc + static_cast<uint64_t>(one.displacement), here);
-          if (take) pc += static_cast<uint64_t>(one.displacement);
+          if (take) {
+            pc += static_cast<uint64_t>(one.displacement);
+            straight = false;
+          }
           break;
         }
         default: execute(one, here); break;
@@ -115,6 +135,24 @@ class ReadAhead {
   }
 
  private:
+  // Does the rule behind this instruction differ from the one in front of it? Only for rules whose
+  // CFA comes from the stack pointer.
+  static bool touches_stack(const Instruction& one) {
+    switch (one.kind) {
+      case Instruction::Kind::Push:
+      case Instruction::Kind::Pop:
+      case Instruction::Kind::Leave: return true;
+      case Instruction::Kind::Store:  // may save a register
+        return one.base == kHardwareRsp || one.base == kHardwareRbp;
+      case Instruction::Kind::Move:
+      case Instruction::Kind::Lea:
+      case Instruction::Kind::Load:
+      case Instruction::Kind::AddImmediate: return one.reg == kHardwareRsp;
+      case Instruction::Kind::Exchange: return one.reg == kHardwareRsp || one.base == kHardwareRsp;
+      default: return one.writes >> kHardwareRsp & 1;
+    }
+  }
+
   static bool is_padding(const uint8_t* b) {
     return b[0] == 0xcc || b[0] == 0x90 || (b[0] == 0x0f && b[1] == 0x1f) || (b[0] == 0x66 && b[1] == 0x90) ||
            (b[0] == 0x66 && (b[1] == 0x0f || b[1] == 0x2e || b[1] == 0x66));
@@ -289,6 +327,9 @@ class ReadAhead {
   };
 
   const Turns& turns_;
+  CodeRuns* const runs_;
+  uint64_t run_end_ = 0;      // last instruction for which the rule at the start holds
+  bool joined_ = false;       // the path came into a known run
   uint64_t last_choice_ = 0;  // the last conditional jump that was taken by preference
   Value value_[16];
   Stored store_[kMostStores];
@@ -300,14 +341,29 @@ class ReadAhead {
 
 }  // namespace
 
-bool rule_by_reading_ahead(uint64_t pc, Rule* rule) {
+bool rule_by_reading_ahead(uint64_t pc, CodeRuns* runs, Rule* rule) {
+  if (runs) {
+    const unsigned known = runs->find(pc);
+    if (known < CodeRuns::kRuns) {
+      *rule = runs->run[known].rule;
+      return rule->kind != Rule::Kind::Damaged;
+    }
+  }
   Turns turns;
   for (;;) {
-    ReadAhead path(turns);
-    if (path.run(pc, rule)) return true;
-    if (turns.count == kMostTurns || path.last_choice() == 0) return false;
+    ReadAhead path(turns, runs);
+    if (path.run(pc, rule)) {
+      const bool from_stack_pointer = rule->cfa_register == Registers::kSp && rule->from_rbp == 0;
+      if (runs && !path.joined()) runs->add(pc, from_stack_pointer ? path.run_end() : pc, *rule);
+      return true;
+    }
+    if (turns.count == kMostTurns || path.last_choice() == 0) break;
     turns.at[turns.count++] = path.last_choice();
   }
+  Rule none;
+  none.kind = Rule::Kind::Damaged;
+  if (runs) runs->add(pc, pc, none);
+  return false;
 }
 
 }  // namespace sonde
