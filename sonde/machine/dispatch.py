@@ -40,8 +40,10 @@ for number, p in enumerate(json.loads(sys.argv[1])):
                 layer = torch.nn.LSTM(p["input"], p["hidden"]).to(t)
                 out = layer(tensor(p["source"]))[0]
             elif kind == "matmul":
+                out = torch.mm(tensor(p["source"]), tensor(p["weight"]))
+            elif kind == "inner_product":
                 out = torch.ops.mkldnn._linear_pointwise(
-                    tensor(p["source"]), tensor(p["weight"][::-1]), None, "none", [], "")
+                    tensor(p["source"]), tensor(p["weight"]), None, "none", [], "")
             else:
                 axes = len(p["source"]) - 2
                 name = ("conv_transpose" if kind == "deconvolution" else "conv") + f"{axes}d"
@@ -169,6 +171,10 @@ def to_torch(question: Question) -> dict[str, object] | None:
     if keys is None:
         return None
     v = {key: int(value) for key, value in keys.items()}
+    if question.kind == "inner_product":
+        if keys.keys() != {"mb", "ic", "oc"}:
+            return None
+        return {**base, "source": [v["mb"], v["ic"]], "weight": [v["oc"], v["ic"]]}
     if question.kind == "rnn":
         if not {"t", "mb", "slc", "dhc"} <= v.keys():
             return None

@@ -49,6 +49,13 @@ def test_a_primitive_becomes_the_call_that_makes_it() -> None:
     assert turned["weight"] == [32, 8, 4]
 
 
+def test_linear_layers_are_inner_products() -> None:
+    found = dispatch.to_torch(Question("inner_product", "mb32ic64oc128", "forward_inference", "", "bf16"))
+    assert found is not None
+    assert (found["source"], found["weight"], found["type"]) == ([32, 64], [128, 64], "bf16")
+    assert dispatch.to_torch(Question("inner_product", "mb1ic256ih6iw6oc4096", "forward", "")) is None
+
+
 def test_what_torch_cannot_be_asked_for_is_left_out() -> None:
     assert dispatch.to_torch(Question("graph:sdp", "1x2", "undef", "")) is None
     assert dispatch.to_torch(Question("convolution", "#", "forward", "")) is None
