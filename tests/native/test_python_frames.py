@@ -73,7 +73,7 @@ def test_walks_equal_the_interpreters_own_frames(minor: int, harness: Path) -> N
         [interpreter, str(HERE / "scenarios.py"), str(harness), str(REPOSITORY / "sonde/symbols")],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=280,
     )
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.count("ok ") == 12, result.stdout

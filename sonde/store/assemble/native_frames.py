@@ -63,7 +63,7 @@ class NativeFrames:
         # Callers are known by their return address, which may already belong to the next line or function.
         self._pc = (log.nodes.pc - np.where(exact, 0, 1).astype(np.uint64)).tolist()
         self._flags = log.nodes.flags.tolist()
-        self._known: dict[tuple[int, int], NodeFrames] = {}
+        self._known: dict[tuple[int, int, int], NodeFrames] = {}  # (pc, flags, moment)
         self._resolved: dict[tuple[int, int], Resolved] = {}  # (mapping row, file offset)
         # The system marks files that were replaced while mapped; the build id tells which one is there.
         self._paths = [(path or "").removesuffix(" (deleted)") for path in log.mappings.path.tolist()]
@@ -76,10 +76,10 @@ class NativeFrames:
 
     def frames(self, node: int, time_ns: int) -> NodeFrames:
         """`time_ns`: a moment of the epoch that is asked about."""
-        key = (node, time_ns)
+        key = (self._pc[node - 1], self._flags[node - 1], time_ns)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._make(node, time_ns)
+            found = self._known[key] = self._make(*key)
         return found
 
     def function_at(self, address: int) -> tuple[str, str]:
@@ -116,8 +116,7 @@ class NativeFrames:
         mappings = self._log.mappings
         return row, pc - int(mappings.start[row]) + int(mappings.offset[row])
 
-    def _make(self, node: int, time_ns: int) -> NodeFrames:
-        pc, flags = self._pc[node - 1], self._flags[node - 1]
+    def _make(self, pc: int, flags: int, time_ns: int) -> NodeFrames:
         heuristic = bool(flags & (FLAG_DECODED | FLAG_SCANNED))
         if pc >= KERNEL_START:
             name = self._kernel_name(pc)

@@ -227,7 +227,7 @@ def scenario_garbage() -> None:
 
 def scenario_signal_handler() -> None:
     """From signals at any instruction: every stack ends at this scenario or at a thread's start."""
-    stop = time.process_time() + 1.5
+    stop = time.process_time() + 1.0
     harness.lib.harness_storm_start(200)
 
     def busy() -> None:

@@ -264,7 +264,7 @@ def test_an_empty_log_gives_empty_tables() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_samples_take_seconds() -> None:
+def test_a_quarter_of_a_million_samples_take_a_second_or_two() -> None:
     log = LogBuilder()
     leaves = []
     for i in range(300):
@@ -273,12 +273,12 @@ def test_a_million_samples_take_seconds() -> None:
     for native, python in leaves:
         log.sample(native=native, python=python)
     small = log.build()
-    many = {n: np.resize(getattr(small.samples, n), 1_000_000) for n in small.samples.__dataclass_fields__}
+    many = {n: np.resize(getattr(small.samples, n), 250_000) for n in small.samples.__dataclass_fields__}
     big = raw.RawLog(**{**small.__dict__, "samples": raw.RawSamples(**many)})
     begin = time.process_time()
     tables = assemble([big], log.names())
-    assert len(tables["samples"]) == 1_000_000
-    assert time.process_time() - begin < 8
+    assert len(tables["samples"]) == 250_000
+    assert time.process_time() - begin < 3
 
 
 def test_a_line_of_inductor_names_the_kernel_it_calls(tmp_path: Path) -> None:
