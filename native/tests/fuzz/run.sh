@@ -12,7 +12,7 @@ flags=(-std=c++20 -O1 -g -fno-omit-frame-pointer -Inative/tools -fno-sanitize-re
 clang=$(command -v clang++ || ls /usr/bin/clang++-* 2>/dev/null | tail -1 || true)
 if [ -n "$clang" ]; then
   "$clang" "${flags[@]}" -fsanitize=fuzzer,address,undefined "${sources[@]}" -o build/fuzz/trace_fuzzer
-  build/fuzz/trace_fuzzer -max_total_time="$seconds" -max_len=200000 -timeout=10 -rss_limit_mb=1500 \
+  build/fuzz/trace_fuzzer -max_total_time="$seconds" -max_len=20000 -timeout=10 -rss_limit_mb=1500 \
     -print_final_stats=1 build/fuzz/corpus "$seeds" native/tests/fuzz/seeds 2>&1 | tail -15
   exit "${PIPESTATUS[0]}"
 fi

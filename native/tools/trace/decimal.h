@@ -73,6 +73,20 @@ inline const char* read_decimal(const char* p, Decimal* out) {
   return p;
 }
 
+// A plain integer of at most 18 digits, the common case; nullptr for everything else.
+inline const char* read_integer(const char* p, std::int64_t* out) {
+  const bool negative = *p == '-';
+  p += negative;
+  const char* start = p;
+  std::int64_t value = 0;
+  while (static_cast<unsigned char>(*p - '0') < 10 && p - start < 18) value = value * 10 + (*p++ - '0');
+  if (p == start || *p == '.' || *p == 'e' || *p == 'E' || static_cast<unsigned char>(*p - '0') < 10) {
+    return nullptr;
+  }
+  *out = negative ? -value : value;
+  return p;
+}
+
 // The value times 10^shift as an integer, rounded to nearest (ties away from zero).
 // False when it does not fit in 64 bits.
 inline bool scaled(const Decimal& d, int shift, std::int64_t* out) {

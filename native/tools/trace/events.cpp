@@ -1,5 +1,6 @@
 #include "trace/events.h"
 
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -53,6 +54,32 @@ Field field_of(std::string_view key) {
   }
 }
 
+// The field whose key stands at p, written as Kineto writes it (`"ts":`), and the length of that.
+// Eight bytes are compared at once; kUnknown means: look closer.
+Field quick_field(const char* p, std::size_t* length) {
+  std::uint64_t word;
+  std::memcpy(&word, p, 8);
+  const auto is = [word](const char (&key)[9], int bytes) {
+    std::uint64_t wanted;
+    std::memcpy(&wanted, key, 8);
+    return ((word ^ wanted) << (64 - 8 * bytes)) == 0;
+  };
+  static_assert(std::endian::native == std::endian::little);
+  *length = 5;
+  if (is("\"ph\":___", 5)) return kPhase;
+  if (is("\"ts\":___", 5)) return kTime;
+  if (is("\"id\":___", 5)) return kId;
+  *length = 6;
+  if (is("\"cat\":__", 6)) return kCategory;
+  if (is("\"pid\":__", 6)) return kPid;
+  if (is("\"tid\":__", 6)) return kTid;
+  if (is("\"dur\":__", 6)) return kDuration;
+  *length = 7;
+  if (is("\"name\":_", 7)) return kName;
+  if (is("\"args\":_", 7)) return kArgs;
+  return kUnknown;
+}
+
 bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 bool starts_number(const char* p) { return is_digit(*p) || (*p == '-' && (is_digit(p[1]) || p[1] == '.')); }
 bool ends_value(char c) { return c == ',' || c == '}' || c == ']' || is_space(c); }
@@ -88,14 +115,21 @@ Status EventParser::fields(const char*& p, Event* event) {
       return Status::kOk;
     }
     if (*p != '"') return json.short_of(p);
-    std::string_view key;
     bool escaped = false;
-    Status status = json.string(p, &key, &escaped, true);
-    if (status != Status::kOk) return status;
-    p = skip_space(p);
-    if (*p != ':') return json.short_of(p);
-    p = skip_space(p + 1);
-    const Field field = field_of(key);
+    Status status = Status::kOk;
+    std::size_t length = 0;
+    Field field = quick_field(p, &length);
+    if (field != kUnknown) {
+      p = skip_space(p + length);
+    } else {
+      std::string_view key;
+      status = json.string(p, &key, &escaped, true);
+      if (status != Status::kOk) return status;
+      p = skip_space(p);
+      if (*p != ':') return json.short_of(p);
+      p = skip_space(p + 1);
+      field = field_of(key);
+    }
     if ((event->fields & field) != 0) event->marks |= kDuplicateMark;
     event->fields |= field;
     switch (field) {
@@ -160,6 +194,10 @@ Status EventParser::text(const char*& p, std::int32_t* code, Event* event) {
 
 // A process, thread or flow id: an integer, a string that holds one, or any other word.
 Status EventParser::identity(const char*& p, std::int64_t* out, Event* event) {
+  if (const char* end = read_integer(p, out); end != nullptr && ends_value(*end)) {
+    p = end;
+    return Status::kOk;
+  }
   if (starts_number(p)) {
     Decimal d;
     const char* after = read_decimal(p, &d);
@@ -304,7 +342,9 @@ Status EventParser::arguments(const char*& p, Event* event) {
 Status EventParser::argument(const char*& p, std::uint16_t key, bool keep, Event* event) {
   if (!keep) return json.skip(p);
   Arg arg{0, key, ArgType::kInteger};
-  if (*p == '"') {
+  if (const char* end = read_integer(p, &arg.value); end != nullptr && ends_value(*end)) {
+    p = end;
+  } else if (*p == '"') {
     std::int32_t code = -1;
     const Status status = text(p, &code, event);
     if (status != Status::kOk) return status;

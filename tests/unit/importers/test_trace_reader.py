@@ -58,6 +58,17 @@ def test_times_may_have_exponents_and_any_number_of_digits() -> None:
     ]
 
 
+def test_integers_of_every_length_and_keys_written_any_way() -> None:
+    values = [0, -1, 7, 10**17, 10**18 - 1, 10**18, 2**63 - 1, -(10**18)]
+    rows = ",".join(
+        f'{{ "ph" :"X" ,"c\\u0061t":"x","cat" : "cpu_op","name":"a","ts":1,"dur":1,"args":{{"External id" : {v}}}}}'
+        for v in values
+    )
+    with NativeTrace(f"[{rows}]".encode()) as trace:
+        found = trace.arguments(OPS, {"id": ("i64", ("External id",))})["id"].tolist()
+    assert found == values
+
+
 def test_times_in_nanoseconds_of_the_epoch_are_known_by_their_size() -> None:
     rows = '[{"ph":"X","cat":"cpu_op","name":"a","ts":1712195495505543123,"dur":42}]'
     with NativeTrace(rows.encode()) as trace:
