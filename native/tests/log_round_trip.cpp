@@ -11,6 +11,8 @@
 
 using namespace sonde;
 
+void sonde::python_want_code(uint32_t) {}  // no Python frames here
+
 int main(int, char** argv) {
   log::Writer writer;
   if (!writer.open(argv[1])) return 1;

@@ -91,3 +91,26 @@ def test_a_process_ends_with_its_last_thread(program: Program) -> None:
     assert len(result.logs()) == 2
     for log in result.logs():
         assert weights_s(log) == pytest.approx(cpu_s(log), rel=0.02)
+
+
+FORKS_LATE = """
+import multiprocessing, sys, time
+from email import message, parser; import asyncio, argparse, json.decoder  # a table of codes to inherit
+def burn():
+    end = time.process_time() + 0.15
+    while time.process_time() < end: pass
+if __name__ == "__main__":
+    burn()
+    worker = multiprocessing.get_context("fork").Process(target=burn); worker.start(); worker.join()
+"""
+
+
+def test_a_forked_worker_logs_only_the_code_it_uses(tmp_path: Path) -> None:
+    script = tmp_path / "late.py"
+    script.write_text(FORKS_LATE)
+    logs = {log.header.followed_fork: log for log in run([sys.executable, script], rate_hz=2000).logs()}
+    parent, child = logs[False], logs[True]
+    used = set(child.python_nodes.code.tolist())
+    assert used == set(range(1, len(child.codes.first_line) + 1))  # every one is named, and no other
+    assert 0 < len(child.codes.first_line) < len(parent.codes.first_line)
+    assert "burn" in child.codes.name.tolist()

@@ -114,7 +114,6 @@ void Recorder::write_thread_end(Thread* thread, uint64_t end_ns, uint64_t cpu_ns
 
 void Recorder::pass(uint64_t now_ns) {
   refresh(now_ns);
-  python_write_codes(log_);
   for (uint32_t i = 0; i < thread_slots(); i++) {
     Thread* thread = thread_at(i);
     Phase phase = thread->phase.load(std::memory_order_acquire);
@@ -131,7 +130,7 @@ void Recorder::pass(uint64_t now_ns) {
   }
   blocks_.pass(mono_ns());
   if (agent_options().waits) waits_.look(mono_ns());
-  python_write_codes(log_);  // codes first seen by samples that came during the pass
+  python_write_codes(log_);
   if (now_ns >= next_counters_ns_) {
     write_counters(log_, now_ns);
     next_counters_ns_ = now_ns + kCountersEveryNs;
@@ -257,6 +256,7 @@ void Recorder::finish(log::EndReason reason, int agent_tid) {
     handler_times_.add(thread->handler_times);
   }
   blocks_.finish(now_ns);
+  python_write_codes(log_);
   if (log_.write_failures()) count_loss(Loss::LogWriteFailed, log_.write_failures());
   losses_.write(log_);
   write_statistics();

@@ -57,6 +57,7 @@ uint32_t StackWriter::intern_python(const uint64_t* packed, uint32_t count) {
     uint32_t id = python_.find_or_add({parent, word, self}, &fresh);
     if (!id) return parent;
     if (fresh) {
+      python_want_code(static_cast<uint32_t>(word));
       int64_t instruction = static_cast<int64_t>((word >> 32) & 0x3fffffff) - 1;
       log_->begin(log::Record::PythonNode).number(id).number(parent).number(word & 0xffffffff);
       log_->signed_number(instruction).number(word & kPythonEntry ? 1 : 0).number(self);

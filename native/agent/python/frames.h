@@ -44,12 +44,15 @@ Anchor python_anchor(void* thread_state, const StackBounds& stack);
 // Async-signal-safe. Is pc inside the interpreter's evaluation function?
 bool python_is_eval(uint64_t pc);
 
-// Not async-signal-safe. Called by the background thread after each drain and before the samples that
-// were drained are written: appends Code records for code numbers that are new since the last call.
+// Not async-signal-safe. Called by the background thread for a code number that a written stack uses.
+void python_want_code(uint32_t code);
+
+// Not async-signal-safe. Called by the background thread after each drain: appends Code records for the
+// wanted numbers that are not in this process's log yet.
 void python_write_codes(log::Writer& log);
 
-// Not async-signal-safe. In the child of a fork: the next python_write_codes writes every code
-// again, because the child's log is a file of its own.
+// Not async-signal-safe. In the child of a fork: codes are written
+// again when they are used, because the child's log is a file of its own.
 void python_after_fork();
 
 }  // namespace sonde

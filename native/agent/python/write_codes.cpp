@@ -1,45 +1,53 @@
-// Code records of the raw log, written by the background thread.
+// Code records of the raw log, written by the background thread: those that a written stack refers to.
+// A forked worker inherits the parent's whole table (a megabyte) and uses a handful of it.
+#include "common/mapped_array.h"
 #include "log/loss.h"
 #include "python/code_table.h"
 #include "python/frames.h"
 
-
-
 namespace sonde {
 namespace {
 
-uint32_t next_to_write = 1;
-uint32_t unfinished_up_to = 0;  // numbers that a thread of the parent held at the fork: never filled here
+constexpr uint32_t kMaxNumber = 1u << 18;  // numbers are smaller (code_table.cpp)
+uint64_t wanted[kMaxNumber / 64];          // bit: written, or waiting in `pending`
+MappedArray<uint32_t> pending;
 uint64_t full_counted = 0;
 
 }  // namespace
 
+void python_want_code(uint32_t code) {
+  if (code == 0 || code >= kMaxNumber) return;
+  uint64_t bit = uint64_t{1} << (code & 63);
+  if (wanted[code / 64] & bit) return;
+  if (pending.push(code)) wanted[code / 64] |= bit;
+}
+
 void python_write_codes(log::Writer& log) {
-  const uint32_t count = python::code_count();
-  for (; next_to_write <= count; ++next_to_write) {
+  size_t kept = 0;
+  for (size_t i = 0; i < pending.size(); i++) {
+    const uint32_t number = pending[i];
     python::CodeInfo code;
-    if (!python::code_info(next_to_write, &code)) {
-      if (next_to_write > unfinished_up_to) break;  // a handler is at it; next time
+    if (!python::code_info(number, &code)) {  // a handler is at it: next time
+      pending[kept++] = number;
       continue;
     }
     log.begin(log::Record::Code)
-        .number(next_to_write)
+        .number(number)
         .bytes(code.name, code.name_size)
         .bytes(code.file, code.file_size)
         .number(static_cast<uint64_t>(code.first_line < 0 ? 0 : code.first_line))
         .bytes(code.line_table, code.line_table_size);
     log.end();
   }
+  pending.resize_down(kept);
   const uint64_t full = python::code_losses_full() + python::code_losses_unreadable();
   if (full > full_counted) count_loss(Loss::CodeTableFull, full - full_counted);
   full_counted = full;
 }
 
 void python_after_fork() {
-  next_to_write = 1;
-  unfinished_up_to = python::code_count();
+  for (uint64_t& word : wanted) word = 0;
+  pending.clear();
 }
 
 }  // namespace sonde
-
-
