@@ -87,6 +87,8 @@ const suites = {
       await page.locator('[aria-label="Threads"] [data-value=thread]').click();
       await page.locator('[aria-label="What is measured"] [data-value=off]').click();
       expect(/waiting time/.test(await text(page, "[data-role=flame-note]")), "not waiting time");
+      const labels = await page.evaluate(() => document.querySelector(".chart").sondeChart.picture.tree.labels.map((l) => l.name));
+      expect(labels.includes("waiting: lock"), "the reason of a wait is not a box");
     });
     await check("a drag in the timeline selects a range that every view follows", "#timeline", async (page) => {
       const box = await canvasBox(page);
@@ -108,6 +110,10 @@ const suites = {
       await page.locator(".chart").focus();
       for (const key of "wwwd") await page.keyboard.press(key);
       await page.waitForFunction(() => location.hash.includes("timeline.shown="));
+    });
+    await check("the timeline can be coloured by state", "#timeline", async (page) => {
+      await page.locator('[aria-label="Colour"] [data-value=state]').click();
+      expect(/Running/.test(await text(page, ".legend")), await text(page, ".legend"));
     });
     await check("hovering a call says what it is", "#timeline", async (page) => {
       const spot = await page.evaluate(() => {

@@ -24,7 +24,7 @@ export interface Filter {
   owners: boolean; // workers count for the thread that opened their region
 }
 
-const cache = new WeakMap<Model, { samples?: Source; ops?: ReturnType<typeof opSource>; gpu?: ReturnType<typeof opSource> }>();
+const cache = new WeakMap<Model, { samples?: Source; waits?: ReturnType<typeof waitSource>; ops?: ReturnType<typeof opSource>; gpu?: ReturnType<typeof opSource> }>();
 
 function sources(model: Model) {
   let found = cache.get(model);
@@ -51,8 +51,40 @@ export function rowsOf(model: Model, measure: Measure, filter: Filter): Rows {
   return sampleRows(model, measure, filter);
 }
 
+// Sampled stacks with the reason of each wait as an innermost box.
+function waitSource(model: Model): Source & { rowNode: Int32Array } {
+  const base = cachedSampleSource(model);
+  const parent = Array.from(base.parent);
+  const key = Array.from(base.key);
+  const labels = [...base.labels];
+  const stack = model.column("samples", "stack");
+  const state = model.column("samples", "state");
+  const reason = model.column("samples", "reason");
+  const rowNode = Int32Array.from(stack);
+  const labelOf = new Map<number, number>();
+  const nodeOf = new Map<string, number>();
+  for (let i = 0; i < rowNode.length; i++) {
+    if (state[i] !== 3 || reason[i] < 0) continue;
+    if (!labelOf.has(reason[i])) {
+      labelOf.set(reason[i], labels.length);
+      labels.push({ name: `waiting: ${model.text(reason[i])}`, full: `waiting: ${model.text(reason[i])}`, layer: 5, file: "", line: -1, library: "", runtime: false });
+    }
+    const id = `${stack[i]}:${reason[i]}`;
+    let node = nodeOf.get(id);
+    if (node === undefined) {
+      node = parent.length;
+      nodeOf.set(id, node);
+      parent.push(stack[i]);
+      key.push(labelOf.get(reason[i])!);
+    }
+    rowNode[i] = node;
+  }
+  return { parent: Int32Array.from(parent), key: Int32Array.from(key), labels, rowNode };
+}
+
 function sampleRows(model: Model, measure: "cpu" | "off" | "both", filter: Filter): Rows {
-  const source = cachedSampleSource(model);
+  const waits = measure === "cpu" || !model.rows("samples") ? null : (sources(model).waits ??= waitSource(model));
+  const source = waits ?? cachedSampleSource(model);
   const total = model.rows("samples");
   const time = total ? model.column("samples", "time") : [];
   const thread = total ? model.column("samples", "thread") : [];
@@ -72,7 +104,7 @@ function sampleRows(model: Model, measure: "cpu" | "off" | "both", filter: Filte
   const kind = measure === "cpu" ? "CPU time" : measure === "off" ? "waiting time" : "thread time, running and waiting";
   return {
     source,
-    node: take(stack, picked),
+    node: take(waits ? waits.rowNode : stack, picked),
     group: picked.map((i) => (filter.owners && owner[i] >= 0 ? owner[i] : thread[i])),
     weight: take(weight, picked),
     time: take(time, picked),

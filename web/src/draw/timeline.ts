@@ -2,7 +2,7 @@
 // category, operator calls as slices, launches, GPU streams, and arrows from
 // launch to kernel. What is narrower than a pixel is drawn once per pixel.
 
-import { CATEGORY_ORDER, type Model } from "../data/model";
+import { CATEGORY_ORDER, SPIN, type Model } from "../data/model";
 import { BINS, binsOf, lowerBound, type Lane } from "../calc/lanes";
 import { time as showTime } from "../calc/format";
 import { timeStep } from "./curve";
@@ -201,7 +201,9 @@ export class TimelinePicture implements Picture {
     const perPixel = (this.to - this.from) / plot;
     if (perPixel >= model.duration / BINS) this.fromBins(binsOf(model, lane), plot, perPixel);
     else this.fromSamples(lane, plot, perPixel);
-    pen.strip(this.gutter, y, plot, STRIP - 2, this.columns, theme.category);
+    // By state, all that runs has one colour; spin and wait keep theirs.
+    const fills = this.colour === "state" ? theme.category.map((fill, c) => (c < SPIN ? theme.layer[2] : fill)) : theme.category;
+    pen.strip(this.gutter, y, plot, STRIP - 2, this.columns, fills);
   }
 
   private fromBins(bins: Float32Array, plot: number, perPixel: number): void {

@@ -6,11 +6,11 @@ import { buildLanes } from "../calc/lanes";
 import { TimelinePicture, type Hit } from "../draw/timeline";
 import type { Chart } from "../draw/chart";
 import { Canvas } from "../ui/canvas";
-import { Empty, ExportMenu, Legend, linkItem, Toggle } from "../ui/parts";
+import { Choice, Empty, ExportMenu, Legend, linkItem, Toggle } from "../ui/parts";
 import { csv, download } from "../ui/save";
 import { hideTooltip, showTooltip, type Lines } from "../ui/tooltip";
 import type { ViewProps } from "../ui/context";
-import { CATEGORY_MEANING, CATEGORY_ORDER, GPU_WORK, KINDS, type Model } from "../data/model";
+import { CATEGORY_MEANING, CATEGORY_ORDER, GPU_WORK, KINDS, SPIN, WAIT, type Model } from "../data/model";
 import * as format from "../calc/format";
 
 const NAMES = ["Python", "Framework", "Operator", "Kernel", "Other", "Spin", "Wait"];
@@ -31,6 +31,7 @@ export function TimelineView({ model, store, theme, match }: ViewProps) {
   picture.selection = store.range;
   picture.matchName = codes ? (code) => code >= 0 && codes[code] === 1 : null;
   picture.arrows = store.flag("timeline.arrows", true);
+  picture.colour = store.get("timeline.colour", "layer") as "layer" | "state";
   const shown = store.get("timeline.shown", "");
   if (shown !== last.current) {
     const found = /^(\d+)-(\d+)$/.exec(shown);
@@ -74,6 +75,14 @@ export function TimelineView({ model, store, theme, match }: ViewProps) {
         >
           Show all
         </button>
+        {model.has("samples") && (
+          <Choice
+            label="Colour"
+            value={picture.colour}
+            options={[["layer", "Layer", "colour samples by what ran"], ["state", "State", "colour samples by running, spinning or waiting"]]}
+            onChange={(v) => store.set({ "timeline.colour": v === "layer" ? null : v })}
+          />
+        )}
         {hasGpu && (
           <Toggle name="arrows" on={picture.arrows} title="Arrows from launch to kernel" onChange={(on) => store.set({ "timeline.arrows": on ? null : "0" })}>
             Arrows
@@ -89,7 +98,15 @@ export function TimelineView({ model, store, theme, match }: ViewProps) {
         />
       </div>
       <div class="bar under">
-        {model.has("samples") && <Legend items={CATEGORY_ORDER.map((c) => [NAMES[c], theme.category[c], CATEGORY_MEANING[c]])} />}
+        {model.has("samples") && (
+          <Legend
+            items={
+              picture.colour === "state"
+                ? [["Running", theme.layer[2]], ["Spin", theme.category[SPIN], CATEGORY_MEANING[SPIN]], ["Wait", theme.category[WAIT], CATEGORY_MEANING[WAIT]]]
+                : CATEGORY_ORDER.map((c) => [NAMES[c], theme.category[c], CATEGORY_MEANING[c]])
+            }
+          />
+        )}
         {hasGpu && <Legend items={GPU_WORK.slice(0, 3).map((name, i) => [`GPU ${name}`, theme.gpu[i]])} />}
         {match.active && <span class="note">{match.error ?? `${format.count(countMatches(picture, codes))} matching slices`}</span>}
       </div>
