@@ -81,7 +81,7 @@ def _on_ray(
         ) from None
     started = not ray.is_initialized()
     if started:
-        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, configure_logging=False)
+        _start_ray(ray, workers)
     try:
         task: Any = ray.remote(num_cpus=1)(guarded)
         whole: Any = ray.put(stage)
@@ -90,3 +90,18 @@ def _on_ray(
     finally:
         if started:
             ray.shutdown()
+
+
+def _start_ray(ray: Any, workers: int | None) -> None:
+    """Join the cluster that RAY_ADDRESS names, or start one on this machine."""
+    quiet = {"log_to_driver": False, "configure_logging": False}
+    try:
+        if os.environ.get("RAY_ADDRESS"):
+            ray.init(**quiet)  # a running cluster has its own CPU count
+        else:
+            ray.init(num_cpus=workers, include_dashboard=False, **quiet)
+    except Exception as error:  # Ray raises plain exceptions when its daemons do not come up
+        raise EnvironmentLacks(
+            f"Ray could not be started: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
+            "start a cluster with `ray start --head` and set RAY_ADDRESS, or use the engine local",
+        ) from error

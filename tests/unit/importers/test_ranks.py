@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from sonde.analyze.rank_summary import RankSummary, summarise
-from sonde.errors import InputError, UsageError
+from sonde.errors import EnvironmentLacks, InputError, UsageError
 from sonde.importers import engines
 from sonde.importers.ranks import rank_in_name, read_ranks, settle
 from sonde.store import build
@@ -94,3 +97,58 @@ def test_unknown_engines_and_worker_counts_are_refused() -> None:
 def test_a_folder_without_traces_is_an_error_with_a_way_out(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no trace was found"):
         read_ranks([tmp_path])
+
+
+class FakeRay:
+    """Ray's four calls that the engine uses, in this process; `broken` fails to start."""
+
+    def __init__(self, broken: bool = False) -> None:
+        self.broken, self.live, self.started_with = broken, False, {}
+
+    def is_initialized(self) -> bool:
+        return self.live
+
+    def init(self, **options: object) -> None:
+        if self.broken:
+            raise RuntimeError("The current node timed out during startup.\nmore")
+        self.live, self.started_with = True, options
+
+    def shutdown(self) -> None:
+        self.live = False
+
+    def remote(self, **_: object) -> Callable[[Callable[..., object]], object]:
+        return lambda function: SimpleNamespace(remote=function)
+
+    def put(self, value: object) -> object:
+        return value
+
+    def get(self, values: list[object]) -> list[object]:
+        return values
+
+
+def test_the_ray_engine_returns_what_the_local_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay()
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    paths = [Path(str(n)) for n in range(4)]
+    assert engines.run(fails_on_odd, paths, "ray", 3) == engines.run(fails_on_odd, paths, workers=1)
+    assert ray.started_with["num_cpus"] == 3
+    assert not ray.live
+
+
+def test_a_running_cluster_is_joined_and_not_sized(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay()
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setenv("RAY_ADDRESS", "head:6379")
+    engines.run(fails_on_odd, [], "ray", 3)
+    assert "num_cpus" not in ray.started_with
+
+
+def test_ray_that_does_not_start_is_told_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", FakeRay(broken=True))
+    with pytest.raises(EnvironmentLacks, match="timed out during startup") as caught:
+        engines.run(fails_on_odd, [], "ray")
+    assert "engine local" in (caught.value.hint or "")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(EnvironmentLacks, match="not installed"):
+        engines.run(fails_on_odd, [], "ray")
