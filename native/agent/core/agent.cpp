@@ -19,6 +19,7 @@
 #include "signals/shared.h"
 #include "threads/create.h"
 #include "threads/registry.h"
+#include "unwind/unwind.h"
 
 namespace sonde {
 namespace {
@@ -56,6 +57,7 @@ void after_fork_in_child() {
   python_after_fork();
   pools_after_fork();
   jit_after_fork();
+  unwind_after_fork();
   if (!start_background(log::ProcessOrigin::Forked)) {
     running.store(false, std::memory_order_relaxed);
     note_unfollowed("no thread for the agent");

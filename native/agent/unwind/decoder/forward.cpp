@@ -22,8 +22,8 @@ constexpr uint8_t kComputed = 16;
 struct Place {
   uint8_t reg = 0;
   bool deref = false;
-  int64_t inner = 0;
-  int64_t extra = 0;
+  int32_t inner = 0;
+  int32_t extra = 0;
 
   bool same_root(const Place& other) const {
     return reg == other.reg && deref == other.deref && (!deref || inner == other.inner);
