@@ -69,7 +69,10 @@ class Observation:
         tid = self.session.tid()
 
         def emit(number: int, start_ns: int, end_ns: int, backwards: int) -> None:
-            self.session.mark("step", "train", start_ns, end_ns, number, f',"backwards":{backwards}')
+            self.session.log.write_bytes(
+                b'{"kind":"step","name":"train","number":%d,"start_ns":%d,"end_ns":%d,"tid":%d,"backwards":%d}\n'
+                % (number, start_ns, end_ns, tid, backwards)
+            )
 
         tracker = StepTracker(emit, self._take_number)
         state = ThreadState(tid, tracker, modules.Burst())
