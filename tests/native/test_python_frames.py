@@ -76,4 +76,4 @@ def test_walks_equal_the_interpreters_own_frames(minor: int, harness: Path) -> N
         timeout=280,
     )
     assert result.returncode == 0, result.stdout + result.stderr
-    assert result.stdout.count("ok ") == 12, result.stdout
+    assert result.stdout.count("ok ") == 13, result.stdout

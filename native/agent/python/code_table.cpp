@@ -34,6 +34,7 @@ struct Entry {
 struct Fields {
   uint64_t name, file, line_table;
   int32_t first_line, argument_count;
+  uint64_t table_sample;  // length and a few words of the line table
 };
 
 struct Tables {
@@ -87,6 +88,20 @@ struct CopySink {
   }
 };
 
+// Freed code objects are soon replaced by others at the same address: `exec` of one string after the other gives
+// the same pointers, name, file and first line. Their line tables differ, so a part of it is in the key.
+uint64_t sample_table(const Layout& layout, uint64_t table, uint32_t* fault) {
+  const auto size = guarded_load<uint64_t>(table + static_cast<uint64_t>(layout.bytes_size), fault);
+  const uint64_t data = table + static_cast<uint64_t>(layout.bytes_data);
+  uint64_t hash = mix(size, table);
+  if (*fault || size < 8 || size > static_cast<uint64_t>(kLongestLineTable)) return hash;
+  const uint64_t last = size - 8;
+  for (const uint64_t at : {uint64_t{0}, last / 3, last / 3 * 2, last}) {
+    hash = mix(hash, guarded_load<uint64_t>(data + at, fault));
+  }
+  return hash;
+}
+
 bool read_fields(const Layout& layout, uint64_t address, Fields* out) {
   uint32_t fault = 0;
   auto at = [address](int16_t offset) { return address + static_cast<uint64_t>(offset); };
@@ -95,7 +110,10 @@ bool read_fields(const Layout& layout, uint64_t address, Fields* out) {
   out->line_table = guarded_load<uint64_t>(at(layout.code_line_table), &fault);
   out->first_line = guarded_load<int32_t>(at(layout.code_first_line), &fault);
   out->argument_count = guarded_load<int32_t>(at(layout.code_argument_count), &fault);
-  return fault == 0;
+  if (fault) return false;
+  uint32_t table_fault = 0;  // a code without a readable line table still has a name
+  out->table_sample = sample_table(layout, out->line_table, &table_fault);
+  return true;
 }
 
 // The first slot for a hash; the remaining bits are kept in the slot itself.
@@ -198,6 +216,7 @@ CodeRef code_lookup(const Layout& layout, uint64_t address) {
   hash = mix(hash, code.name);
   hash = mix(hash, code.file);
   hash = mix(hash, static_cast<uint32_t>(code.first_line));
+  hash = mix(hash, code.table_sample);
   const uint64_t tag = mix(hash, 2) & ~kNumberMask;
   const uint32_t first = slot_of(hash, kCacheSlots) & ~(kCacheWays - 1);
   std::atomic<uint64_t>* free_way = nullptr;

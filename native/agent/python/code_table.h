@@ -1,8 +1,8 @@
 // Code objects seen in samples, each with a number; names and line tables are copied at first
 // sight, in the handler, because the object may be gone a moment later.
 //
-// Two steps. A small cache maps (address, first line, name pointer, file pointer) to a number, so
-// that a known code costs one lookup. On a miss the content is hashed and looked up in the table
+// Two steps. A small cache maps (address, first line, name pointer, file pointer, a sample of the line
+// table) to a number, so that a known code costs one lookup. On a miss the content is hashed and looked up in the table
 // of contents: code that is compiled again and again keeps one number, and the table grows only
 // with what is different. Both are fixed in size; what does not fit gets number 0 and is counted.
 #pragma once

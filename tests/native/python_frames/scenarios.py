@@ -193,6 +193,19 @@ def scenario_freed_code() -> None:
     assert grown < 250, grown  # the same content keeps its number, however often it is compiled
 
 
+def scenario_code_at_the_address_of_freed_code() -> None:
+    """Strings exec'ed one after the other: same addresses, name, file and first line, other lines."""
+    for blank in list(range(1, 40)) * 5:
+        source = "x = 1\n" * blank + "seen = check_here()\n"
+        namespace = {"check_here": lambda: harness.walk()[1]}
+        exec(source, namespace)
+        row = namespace["seen"][1]
+        name, _, first_line, table = harness.code(row.code)
+        assert name == "<module>"
+        assert line_of(table, first_line, row.instruction, MINOR) == blank + 1
+        del namespace
+
+
 def scenario_module_pointers() -> None:
     source = (
         "class Module:\n"
