@@ -15,7 +15,7 @@ from pathlib import Path
 from sonde.machine.roofs import known_roofs
 from sonde.record.environment import ObserveOptions, python_environment
 from sonde.record.finalise import finalise
-from sonde.record.jit import jit_environment
+from sonde.record.jit import jit_environment, remove_jit_files
 from sonde.record.launch import LaunchOptions, LaunchResult, launch
 from sonde.record.observe.primitives import write_all
 from sonde.record.options import RunOptions, read_env_file
@@ -47,6 +47,7 @@ def record(command: list[str], folder: Path, options: RunOptions) -> Outcome:
     started.write(folder)
     asked = LaunchOptions(rate_hz=round(options.rate_hz), blocks=options.blocks, environment=environment)
     result = launch(command, folder, asked)
+    remove_jit_files(folder)  # the agent has read them
     _write_left_output(folder / "raw")
     recording = finalise(folder, started, result, keep_raw=options.keep_raw)
     return Outcome(recording, result.exit_code, result.signal)
