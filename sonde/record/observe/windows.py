@@ -243,7 +243,9 @@ class Windows:
             extra_s += len(lines.events) / 4 * SECONDS_PER_LINE_EVENT
         self._budget.window(self._open_steps, control_s, extra_s)
         self._write_line(window, lines is not None, control_s + extra_s, reason)
-        self._session.mark("window", reason, window.start_ns, window.end_ns, self._count)
+        # What the window cost the program, for the recording's account of its own overhead.
+        extra = f',"steps":{self._open_steps},"cost_ns":{round((control_s + extra_s) * 1e9)}'
+        self._session.mark("window", reason, window.start_ns, window.end_ns, self._count, extra)
         self._count += 1
 
     def _write_line(self, window: KinetoWindow, lines: bool, cost_s: float, reason: str) -> None:
