@@ -17,7 +17,7 @@ if [ ! -x "$venv/bin/python" ]; then
   say "virtual environment $venv ($("$python" --version))"
   "$python" -m venv "$venv" || { echo "No venv module: apt-get install python3-venv" >&2; exit 4; }
 fi
-pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check)
+pip=("$venv/bin/python" -m pip install -qq --disable-pip-version-check)
 say "numpy, duckdb, rich, $torch (a minute or two the first time)"
 "${pip[@]}" "numpy>=1.23" "duckdb>=1.1" "rich>=13" "$torch"
 if [ "$kind" = bench ]; then
