@@ -42,9 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         verb, parser = _load(words[0])
         return verb.run(_parse(parser, words[1:]))
     except SondeError as error:
-        print(f"sonde: {error.message}", file=sys.stderr)
-        if error.hint:
-            print(f"       {error.hint}", file=sys.stderr)
+        hint = f" → {error.hint}" if error.hint else ""
+        print(f"sonde: {error.message}{hint}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("sonde: interrupted", file=sys.stderr)

@@ -30,7 +30,7 @@ def open_recording(path: Path) -> Recording:
     if not path.exists():
         raise InputError(f"{path} does not exist", "make a recording with: sonde run script.py")
     if not path.is_dir():
-        raise InputError(f"{path} is not a recording and not a trace that Sonde knows")
+        raise InputError(f"{path} is not a recording", "make one with: sonde run script.py")
     if not any(path.iterdir()):
         raise InputError(f"{path} is an empty folder, not a recording", "make one with: sonde run script.py")
     meta = Meta.read(path)

@@ -54,7 +54,8 @@ def test_bad_input_is_exit_code_3_and_one_line(
     assert main([w.format(tmp_path / "nothing.sonde") for w in words]) == 3
     error = capsys.readouterr().err.splitlines()
     assert error[0].startswith("sonde: ")
-    assert len(error) <= 2
+    assert len(error) == 1
+    assert "→" in error[0], "it says what to do"
     assert sorted(tmp_path.rglob("*")) == before
 
 
