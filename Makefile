@@ -12,7 +12,7 @@ SONDE := $(VENV)/bin/sonde
 NATIVE_SOURCES := $(shell find native CMakeLists.txt -type f \( -name '*.cpp' -o -name '*.h' -o -name '*.S' -o -name 'CMakeLists.txt' \))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak fuzz web native clean
+.PHONY: help demo test lint bench soak fuzz traces web native clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -35,13 +35,18 @@ lint: .make/test-environment  ## ruff, mypy --strict, import boundaries, report 
 	$(PY) web/check_bundle.py
 
 bench: .make/bench-environment .make/native  ## every benchmark beside its peers; writes benchmarks/results
-	for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(PY) $$script; done
+	for script in benchmarks/[a-z]*.py; do case $$script in */__init__.py|*/environment.py|*/peers.py) continue;; esac; \
+	  echo "== $$script"; $(PY) -m "benchmarks.$$(basename $$script .py)"; done
 
 soak: .make/test-environment .make/native  ## ten minutes of threads, forks, libraries and exceptions at 2000 Hz
 	$(PY) -m benchmarks.soak
 
 fuzz: .make/test-environment  ## the native readers under libFuzzer with sanitizers
-	native/tests/fuzz/run.sh
+	native/tests/fuzz/run.sh 600
+	$(PY) -m tests.fuzz.trace_mutations --count 100000 ../shared/data/traces/malformed/*.json*
+
+traces: .make/test-environment .make/native  ## every real trace against a plain reading of its JSON
+	SONDE_ALL_TRACES=1 $(PY) -m pytest -q tests/unit/importers
 
 web: .make/web  ## build the report's page into sonde/render/assets
 	cd web && npm --silent run check && npm --silent run build
