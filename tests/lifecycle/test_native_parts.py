@@ -35,6 +35,7 @@ def test_what_the_writer_writes_is_what_the_decoder_reads(tmp_path: Path) -> Non
     binary = build(
         tmp_path,
         "log_round_trip.cpp",
+        "common/descriptors.cpp",
         "log/writer.cpp",
         "log/interner.cpp",
         "log/loss.cpp",

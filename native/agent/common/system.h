@@ -1,9 +1,7 @@
 // Small system calls that libc does not wrap, or wraps with more than we want. All async-signal-safe.
 #pragma once
 
-#include <fcntl.h>
 #include <linux/futex.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,18 +25,9 @@ inline void futex_wake(std::atomic<uint32_t>* word) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
 }
 
-// Moves a descriptor out of the low numbers that programs count, close or expect to get next.
-inline int move_high(int fd) {
-  if (fd < 0) return fd;
-  rlimit limit = {};
-  int floor = 256;
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    floor = limit.rlim_cur >= 65536 ? 8192 : static_cast<int>(limit.rlim_cur / 2);
-  }
-  int high = fcntl(fd, F_DUPFD_CLOEXEC, floor);
-  if (high < 0) return fd;  // no room up there: a low one is better than none
-  close(fd);
-  return high;
-}
+// Moves a descriptor out of the numbers that programs count, close or expect to get next: above
+// the program's own limit if the hard limit leaves room there (what is open stays open when the limit comes
+// back down), else into its upper half. Not async-signal-safe.
+int move_high(int fd);
 
 }  // namespace sonde

@@ -1,0 +1,45 @@
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "common/system.h"
+
+namespace sonde {
+namespace {
+
+constexpr rlim_t kRoom = 8192;           // descriptors above the soft limit
+constexpr rlim_t kLargestSoft = 65536;   // beyond it the kernel's table would grow by megabytes
+std::atomic<bool> limit_is_raised{false};  // one thread at a time; another goes the plain way
+
+int duplicate_above(int fd, const rlimit& limit) {
+  if (limit.rlim_cur > kLargestSoft || limit.rlim_max < limit.rlim_cur + kRoom) return -1;
+  if (limit_is_raised.exchange(true, std::memory_order_acquire)) return -1;
+  rlimit raised = {limit.rlim_cur + kRoom, limit.rlim_max};
+  int high = -1;
+  if (setrlimit(RLIMIT_NOFILE, &raised) == 0) {
+    high = fcntl(fd, F_DUPFD_CLOEXEC, static_cast<int>(limit.rlim_cur));
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  limit_is_raised.store(false, std::memory_order_release);
+  return high;
+}
+
+}  // namespace
+
+int move_high(int fd) {
+  if (fd < 0) return fd;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return fd;
+  int high = duplicate_above(fd, limit);
+  if (high < 0) {
+    int floor = limit.rlim_cur >= kLargestSoft ? 8192 : static_cast<int>(limit.rlim_cur / 2);
+    high = fcntl(fd, F_DUPFD_CLOEXEC, floor);
+  }
+  if (high < 0) return fd;  // no room up there: a low one is better than none
+  close(fd);
+  return high;
+}
+
+}  // namespace sonde
