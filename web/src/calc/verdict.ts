@@ -78,8 +78,12 @@ function deviceVerdict(model: Model, range: [number, number] | null): Verdict {
   const communication = sum((d) => d.communication - d.overlap) / window;
   const many = devices.length > 1 ? `${devices.length} GPUs are` : "The GPU is";
   const detail = `Of ${time(window)} of device window: compute ${percent(sum((d) => d.compute) / window)}, communication not hidden by compute ${percent(communication)}, copies ${percent(sum((d) => d.copy) / window)}, idle ${percent(idle)}.`;
-  if (idle >= 0.3) return { bound: "host", sentence: `Bound by the host: ${many.toLowerCase().replace("gpu", "GPU")} idle ${percent(idle)} of the time between its first and last kernel.`, detail };
-  if (communication >= 0.3) return { bound: "gpu", sentence: `Bound by communication: ${percent(communication)} of the device window is collectives that no compute hides.`, detail };
+  const copies = sum((d) => Math.max(0, d.busy - d.compute - d.communication + d.overlap)) / window;
+  // The largest loss of a quarter or more names the bound, as in `sonde show gpu`.
+  const worst = Math.max(idle, communication, copies);
+  if (worst >= 0.25 && worst === copies) return { bound: "gpu", sentence: `Bound by copies: ${percent(copies)} of the device window only moves data.`, detail };
+  if (worst >= 0.25 && worst === idle) return { bound: "host", sentence: `Bound by the host: ${many.toLowerCase().replace("gpu", "GPU")} idle ${percent(idle)} of the time between its first and last kernel.`, detail };
+  if (worst >= 0.25) return { bound: "gpu", sentence: `Bound by communication: ${percent(communication)} of the device window is collectives that no compute hides.`, detail };
   return { bound: "gpu", sentence: `Bound by the GPU: ${many.toLowerCase().replace("gpu", "GPU")} busy ${percent(1 - idle)} of the time between its first and last kernel.`, detail };
 }
 
