@@ -59,6 +59,8 @@ def _roof(recording: Recording) -> tuple[Roof, str]:
         return found.roof(
             max(r.threads for r in (*found.peaks, *found.bandwidths))
         ), "recorded with the program"
+    if not len(recording.table("ops")) and not len(recording.table("primitives")):
+        return Roof(1, {}), "none: there is nothing to hold against it"
     facts = machine_facts.gather()
     here = measured.load(measured.machine_id(facts))
     if here is None:
