@@ -38,7 +38,8 @@ def check(name: str, text: str) -> None:
     assert text == wanted, difference
 
 
-@pytest.mark.parametrize("name", list(VIEWS))
+# What the roofline view shows depends on the roofs measured on a machine; its own tests give it some.
+@pytest.mark.parametrize("name", [view for view in VIEWS if view != "roofline"])
 def test_view(name: str, recording: Recording) -> None:
     module = importlib.import_module(VIEWS[name][0])
     options = ShowOptions(limit=12, name="train.sonde")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from sonde.analyze.labels import frame_labels
 from sonde.analyze.quality import quality
 from sonde.analyze.stacks import hot_frames
@@ -15,6 +17,8 @@ from sonde.render.text.units import count, nanoseconds, percent
 from sonde.store.recording import Recording
 
 HOT_ROWS = 4
+FEWEST_STEADY_STEPS = 5
+FEWEST_SAMPLES = 50
 STATES = {"running": "running", "spinning": "spinning, no work", "imbalance": "waiting for slower threads"}
 
 
@@ -31,11 +35,29 @@ def show_summary(recording: Recording, page: Page, name: str) -> None:
         page.line("No CPU time was sampled: the program was too short, or could not be entered.")
         page.line(f"  sonde show {name} losses")
         return
-    for line in (*_steps(recording), *_states(on_cpu, whole), *_lines(recording, on_cpu, whole)):
+    steady = _steady(recording, on_cpu)
+    part, where = (on_cpu, "of all CPU time") if steady is None else (steady, "of CPU time in steady steps")
+    share_of = int(part.array("weight_ns").sum())
+    for line in (*_steps(recording), *_states(on_cpu, whole)):
         page.line(line)
-    for line in (*_functions(recording, on_cpu, whole), *_trust(recording)):
+    for line in (*_lines(recording, part, share_of, where), *_functions(recording, part, share_of)):
+        page.line(line)
+    for line in _trust(recording):
         page.line(line)
     page.line(f"Next:  sonde report {name} --open     sonde show {name} ops     sonde show --help")
+
+
+def _steady(recording: Recording, on_cpu: Table) -> Table | None:
+    """Samples of steady steps: start-up and warm-up are paid once and hide what is paid every step."""
+    reports = step_reports(recording.table("marks"))
+    inside = np.zeros(len(on_cpu), np.bool_)
+    time_ns = on_cpu.array("time_ns")
+    for report in reports:
+        steps = report.steps[report.warmup :]
+        if len(steps) >= FEWEST_STEADY_STEPS:
+            end_ns = steps[-1].start_ns + steps[-1].duration_ns
+            inside |= (time_ns >= steps[0].start_ns) & (time_ns < end_ns)
+    return on_cpu.take(inside) if int(inside.sum()) >= FEWEST_SAMPLES else None
 
 
 def _steps(recording: Recording) -> Iterator[str]:
@@ -59,11 +81,11 @@ def _states(on_cpu: Table, whole: int) -> Iterator[str]:
     yield f"CPU time {nanoseconds(whole)}: " + ", ".join(parts)
 
 
-def _lines(recording: Recording, on_cpu: Table, whole: int) -> Iterator[str]:
+def _lines(recording: Recording, on_cpu: Table, whole: int, where: str) -> Iterator[str]:
     """The user's own lines that cause most time, callees included."""
     rows = _user_lines(recording, on_cpu)
     if rows:
-        yield "Your lines, with everything they call:"
+        yield f"Your lines, with everything they call ({where}):"
     for label, ns in rows[:HOT_ROWS]:
         yield f"  {percent(ns / whole):>7} {bar(ns / whole, 10)} {label}"
 

@@ -1,7 +1,7 @@
 """Names for functions of stripped thread pools that are known to wait, from what samples in them did.
 
-The agent tells busy waiting from work. A nameless function whose samples were nearly all
-busy waiting is a wait loop: `busy wait in libgomp.so.1` says more than an address. `full_name` stays null:
+The agent tells busy waiting from work. A nameless function whose on-CPU samples were nearly
+all busy waiting is a wait loop: `wait loop of libgomp.so.1` says more than an address. `full_name` stays null:
 it is a description, not a symbol.
 """
 
@@ -19,8 +19,10 @@ def name_waits(frames: Table, stacks: Table, samples: Table) -> Table:
     if not len(samples) or not len(frames):
         return frames
     leaf = stacks.array("frame")[samples.array("stack")]
-    waited = samples.text("state").matches(("spinning", "imbalance"))
-    all_of = np.bincount(leaf, minlength=len(frames))
+    states = samples.text("state")
+    waited = states.matches(("spinning", "imbalance"))
+    # Off the CPU nobody works, wait loop or not: only on-CPU samples can tell.
+    all_of = np.bincount(leaf[~states.equals("waiting")], minlength=len(frames))
     waits_of = np.bincount(leaf[waited], minlength=len(frames))
     nameless = (frames.text("full_name").codes < 0) & frames.text("layer").equals("native")
     chosen = np.flatnonzero(nameless & (waits_of > 0) & (waits_of >= _LEAST_SHARE * all_of))
@@ -29,5 +31,5 @@ def name_waits(frames: Table, stacks: Table, samples: Table) -> Table:
     names = frames.text("name").tolist()
     libraries = frames.text("library")
     for frame in chosen.tolist():
-        names[frame] = f"busy wait in {libraries[frame]}"
+        names[frame] = f"wait loop of {libraries[frame]}"
     return frames.with_columns(name=Text.of(names))
