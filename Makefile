@@ -68,7 +68,7 @@ clean:  ## remove everything that make made
 .make/web: web/package.json web/package-lock.json
 	@mkdir -p .make
 	@if command -v npm >/dev/null; then echo "[set-up] npm packages of the report" >&2; \
-	  cd web && npm ci --silent --no-audit --no-fund; \
+	  cd web && npm install --silent --no-save --no-audit --no-fund; \
 	else echo "[set-up] no npm here: tests of the page's own code are skipped" >&2; fi
 	@touch $@
 

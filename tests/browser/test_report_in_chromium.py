@@ -1,6 +1,6 @@
 """The report in a real browser: what a person does, checked sentence by sentence.
 
-Chromium is driven by playwright-core from web/node_modules (`npm ci` in web/). The checks live in
+Chromium is driven by playwright-core from web/node_modules (`npm install` in web/). The checks live in
 checks.mjs; here the pages are made, the suites run, and each sentence is asserted.
 """
 
@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js"),
     pytest.mark.skipif(
         not (ROOT / "web" / "node_modules" / "playwright-core").exists(),
-        reason="needs playwright-core (npm ci in web/)",
+        reason="needs playwright-core (npm install in web/)",
     ),
 ]
 
