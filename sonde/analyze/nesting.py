@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sonde.columns import Array
+from sonde.errors import InputError
 
 
 def parents(thread: Array, start_ns: Array, end_ns: Array) -> Array:
@@ -41,6 +42,8 @@ def depths(parent: Array) -> Array:
     at = parent.copy()
     inside = at >= 0
     while inside.any():
+        if int(depth.max()) > len(parent):
+            raise InputError("calls enclose each other in a circle; the table of operators is damaged")
         depth[inside] += 1
         at[inside] = parent[at[inside]]
         inside = at >= 0
@@ -50,11 +53,12 @@ def depths(parent: Array) -> Array:
 def skip(parent: Array, keep: Array) -> Array:
     """Parents when only the rows in the mask `keep` exist: the nearest kept ancestor."""
     result = parent.copy()
-    while True:
+    for _ in range(len(parent) + 1):
         jump = (result >= 0) & ~keep[np.maximum(result, 0)]
         if not jump.any():
             return result
         result[jump] = parent[result[jump]]
+    raise InputError("calls enclose each other in a circle; the table of operators is damaged")
 
 
 def sum_children(parent: Array, values: Array) -> Array:

@@ -48,6 +48,7 @@ class Run:
         parser.add_argument(
             "--env-file", type=Path, metavar="FILE", help="KEY=VALUE lines to set for the program"
         )
+        parser.add_argument("--blocks", action="store_true", help="measure Sonde's own cost by on/off blocks")
         parser.add_argument("--keep-raw", action="store_true", help="keep the raw logs beside the tables")
         parser.add_argument("--quiet", action="store_true", help="print no summary")
         parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -66,6 +67,7 @@ class Run:
             primitives=options.primitives,
             env_file=options.env_file,
             keep_raw=options.keep_raw,
+            blocks=options.blocks,
         )
         outcome = record(command, folder, asked)
         if not options.quiet:

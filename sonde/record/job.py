@@ -8,10 +8,12 @@ crash of anything leaves something `sonde recover` can finish.
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from sonde.errors import SondeError
 from sonde.machine.roofs import known_roofs
 from sonde.record.environment import ObserveOptions, python_environment
 from sonde.record.finalise import finalise
@@ -46,7 +48,11 @@ def record(command: list[str], folder: Path, options: RunOptions) -> Outcome:
     started = _started(command, options, environment)
     started.write(folder)
     asked = LaunchOptions(rate_hz=round(options.rate_hz), blocks=options.blocks, environment=environment)
-    result = launch(command, folder, asked)
+    try:
+        result = launch(command, folder, asked)
+    except SondeError:
+        shutil.rmtree(folder)  # nothing ran: leave nothing
+        raise
     remove_jit_files(folder)  # the agent has read them
     _write_left_output(folder / "raw")
     recording = finalise(folder, started, result, keep_raw=options.keep_raw)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sonde.errors import UsageError
+from sonde.record.environment import parse_window
 
 RATE_HZ = 100.0  # samples per CPU second and thread; about 0.5 % of CPU time
 MAX_RATE_HZ = 10_000.0
@@ -29,18 +30,7 @@ class RunOptions:
             raise UsageError(f"--rate {self.rate_hz:g} is out of range", f"choose 1 to {MAX_RATE_HZ:g} Hz")
         if not 0 <= self.budget_percent <= 100:
             raise UsageError(f"--budget {self.budget_percent:g} is out of range", "choose 0 to 100 percent")
-        if self.window not in ("auto", "all", "none"):
-            window_steps(self.window)
-
-
-def window_steps(window: str) -> tuple[int, int]:
-    """`steps=A:B` → (A, B), B not included."""
-    first, found, last = window.removeprefix("steps=").partition(":")
-    if not window.startswith("steps=") or not found or not (first + last).isdigit() or not first or not last:
-        raise UsageError(f"--window {window!r} is not understood", "use auto, all, none or steps=10:13")
-    if int(first) >= int(last):
-        raise UsageError(f"--window {window} holds no step", "the second number is the first step left out")
-    return int(first), int(last)
+        parse_window(self.window)
 
 
 def read_env_file(path: Path) -> dict[str, str]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 _NATIVE = re.compile(
     r"^(?:"
     r"_?PyEval_\w+|_PyEval_EvalFrameDefault|_TAIL_CALL_\w+|_?PyObject_(?:Vector|Fast|Make)?[Cc]all\w*"
+    r"|_?PyObject_MakeTpCall|_?PyImport_\w+|import_find_and_load|import_name|exec_code_in_module"
     r"|_?PyObject_Call\w*|_?PyFunction_\w*|_?PyVectorcall_\w+|_?PyCFunction_\w+|_PyStack_\w+"
     r"|(?:method|cfunction|partial|classmethod|slot|type|property|wrap|func|wrapper|object)_(?:vectorcall|call|tp)\w*"
     r"|slot_\w+|vectorcall_\w+|object_vacall|cfunction_\w+|method_vectorcall\w*|wrapperdescr_\w+|builtin_exec"

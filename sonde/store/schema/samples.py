@@ -6,7 +6,7 @@ FRAMES = TableSpec(
     "frames",
     "a distinct place in a stack",
     (
-        i32("frame", "identity in this recording"),
+        i32("frame", "identity in this recording: the row it stands in, from 0"),
         text("layer", "python, module, op, native, jit, kernel (operating system), gpu or label"),
         text("name", "name for people: shortened C++ name, Python function, module path, operator"),
         text("full_name", "the whole name: demangled C++ with arguments, qualified Python name"),
@@ -24,7 +24,7 @@ STACKS = TableSpec(
     "stacks",
     "a node of the prefix tree: a stack is its node and all its parents",
     (
-        i32("stack", "identity in this recording"),
+        i32("stack", "identity in this recording: the row it stands in, from 0"),
         i32("parent", "the caller's node, -1 at the root"),
         i32("frame", "the frame added at this node"),
         i32("depth", "number of frames from the root, 1 at the root"),
