@@ -6,6 +6,8 @@ In: a demangled name. Out: the operator that begins in that function, and how su
     at::_ops::sum_dim_IntList::redispatch(…)              aten::sum          INNER: still the same call
     torch::autograd::THPVariable_sum(_object*, …)         aten::sum          BINDING: Python arguments of it
     torch::autograd::generated::SumBackward1::apply(…)    SumBackward1       NODE: a backward step
+    torch::autograd::Engine::execute(…)                   autograd::engine   NODE: the backward pass itself; its
+                                                          own time is bookkeeping between the steps
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ _BINDING = re.compile(r"^torch::autograd::THPVariable_(\w+)\(")
 _NODE = re.compile(
     r"^torch::autograd::(?:generated::(?:\w+::)*)?(\w*Backward\w*|AccumulateGrad|CopySlices|PyNode)::apply\("
 )
+_ENGINE = re.compile(r"^torch::autograd::Engine::execute\(")
 
 
 @lru_cache(maxsize=65536)
@@ -53,6 +56,8 @@ def operator_of(full_name: str) -> Operator | None:
     found = _NODE.match(full_name)
     if found:
         return Operator(found[1], Mark.NODE)
+    if _ENGINE.match(full_name):
+        return Operator("autograd::engine", Mark.NODE)
     found = _BINDING.match(full_name)
     if found and is_operator(found[1]):
         return Operator("aten::" + found[1], Mark.BINDING)

@@ -52,7 +52,8 @@ def test_a_program_that_closes_all_descriptors_keeps_its_files(program: Program,
     result = run([program("closes_everything"), target], preexec_fn=_few_descriptors)
     assert (result.code, target.read_text()) == (0, "mine\n")
     log = result.main()
-    assert weights_s(log) > 0.25  # before; the log may or may not have been re-opened after
+    # 0.3 s before the log is closed under the agent, of which the last drain period may be missing.
+    assert weights_s(log) > 0.15
     assert log.truncated_bytes == 0
 
 
