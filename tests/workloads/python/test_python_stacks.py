@@ -114,11 +114,15 @@ def test_training_samples_have_operator_module_and_line(tmp_path: Path) -> None:
     seen = profile("training.py", 6.0, tmp_path, observe=True)
     inside = seen.samples(r"train \(training\.py")
     assert inside > 200
-    in_torch = seen.samples(r"train \(training\.py.*(?:at::|torch::autograd::(?:THP|generated))")
-    with_operator = seen.samples(
-        r"train \(training\.py.*\[op\] .*(?:at::|torch::autograd::(?:THP|generated))"
-    )
-    assert with_operator >= 0.99 * in_torch
+    # Code of operators: bindings, dispatch, kernels, backward nodes.
+    code = r"(?:at::(?:_ops|native|redispatch)::|torch::autograd::(?:THPVariable_|generated::\w+::apply))"
+    in_operators = seen.samples(r"train \(training\.py.*" + code)
+    assert seen.samples(r"train \(training\.py.*\[op\] .*" + code) >= 0.99 * in_operators
+    # All of torch. The rest belongs to no operator: freeing graphs, switching grad mode, record_function.
+    anything = r"(?:at::|torch::autograd::(?:THP|generated))"
+    in_torch = seen.samples(r"train \(training\.py.*" + anything)
+    assert in_operators > 0.5 * in_torch
+    assert seen.samples(r"train \(training\.py.*\[op\] .*" + anything) >= 0.95 * in_torch
     assert seen.samples(r"\[module\] blocks\.1;.*\[module\] blocks\.1\.linear;.*\[op\] aten::linear") > 0
     calls = seen.samples(r"train \(training\.py.*Net\.forward")
     assert seen.samples(r"train \(training\.py.*\[module\] .*Net\.forward") == calls
