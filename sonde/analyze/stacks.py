@@ -1,4 +1,4 @@
-"""Where the time went, by stack: hot frames, the top-down tree, collapsed lines.
+"""Where the time went, by stack: hot frames and the top-down tree.
 
 In: the tables frames, stacks and samples (all samples, or those that the caller chose). Out:
 plain rows. Weights are nanoseconds; `hidden` frames give their own time to the caller that is
@@ -112,21 +112,6 @@ def hot_frames(frames: Table, stacks: Table, samples: Table, runtime: bool = Tru
     ]
 
 
-def collapsed(frames: Table, stacks: Table, samples: Table, runtime: bool = True) -> list[str]:
-    """`frame;frame;… weight` lines, root first, sorted by text; weight in nanoseconds."""
-    labels = [_one_field(label) for label in frame_labels(frames)]
-    lines: list[str] = []
-    work = [(top_down(frames, stacks, samples, runtime), "")]
-    while work:
-        node, path = work.pop()
-        if node.frame >= 0:
-            path = f"{path};{labels[node.frame]}" if path else labels[node.frame]
-        if node.self_ns > 0:
-            lines.append(f"{path or 'unknown'} {node.self_ns}")
-        work += [(child, path) for child in node.children.values()]
-    return sorted(lines)
-
-
 def _same_function(frames: Table, labels: list[str]) -> I64:
     """For each frame the first one that reads the same: lines of one native function are one place here."""
     first: dict[tuple[str, str | None], int] = {}
@@ -159,8 +144,3 @@ def _prune(root: TreeNode, least_ns: float) -> None:
         node = work.pop()
         node.children = {f: child for f, child in node.children.items() if child.total_ns >= least_ns}
         work += node.children.values()
-
-
-def _one_field(label: str) -> str:
-    """A `;` or a line break inside a name would break the line in two."""
-    return label.replace(";", ":").replace("\n", " ").replace("\r", " ")

@@ -20,15 +20,15 @@ def write(recording: Recording, stream: BinaryIO) -> None:
 
 
 def collapsed_lines(profile: StackProfile) -> list[str]:
-    """One line per distinct stack, in the order of the tree."""
+    """One line per distinct text, in the order of the tree: places of one native function read the same."""
     clean = [label.replace(";", ":").replace("\n", " ").replace("\r", " ") for label in profile.labels]
     weights = np.zeros(len(profile.parent), np.int64)
     np.add.at(weights, profile.stack, profile.weight_ns)
     texts: list[str] = []
-    lines = []
+    total: dict[str, int] = {}
     for node, (parent, frame) in enumerate(zip(profile.parent.tolist(), profile.frame.tolist(), strict=True)):
         text = f"{texts[parent]};{clean[frame]}" if parent >= 0 else clean[frame]
         texts.append(text)
         if weights[node] > 0:
-            lines.append(f"{text} {weights[node]}")
-    return lines
+            total[text] = total.get(text, 0) + int(weights[node])
+    return [f"{text} {weight}" for text, weight in total.items()]

@@ -56,7 +56,8 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     )
     if warm:
         excess = sum(times[:warm]) - warm * data["median_ms"]
-        page.line(f"warm-up  {sparkline(times[:warm])}  {milliseconds(excess)} above {warm} steady steps")
+        steady = "a steady step" if warm == 1 else f"{warm} steady steps"
+        page.line(f"warm-up  {sparkline(times[:warm])}  {milliseconds(excess)} above {steady}")
     page.line(f"steady   {sparkline(times[warm:])}  0 to {milliseconds(max(times[warm:], default=0))}")
     if data["phase_ms"]:
         page.line()

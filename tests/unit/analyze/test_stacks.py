@@ -1,8 +1,8 @@
-"""Hot frames, tree and collapsed lines from a small prefix tree with known weights."""
+"""Hot frames and the tree from a small prefix tree with known weights."""
 
 from __future__ import annotations
 
-from sonde.analyze.stacks import collapsed, hot_frames, top_down
+from sonde.analyze.stacks import hot_frames, top_down
 from sonde.columns import Table, Text
 from sonde.store import build
 
@@ -32,17 +32,9 @@ def tables() -> tuple[Table, Table, Table]:
     return frames, stacks, samples
 
 
-def test_collapsed_lines_have_the_format_of_the_design() -> None:
-    assert collapsed(*tables()) == [
-        "main;eval 3",
-        "main;eval;f (b.py:7) 2",
-        "main;eval;f (b.py:7);[op] aten::mm 5",
-        "main;eval;f (b.py:7);f (b.py:7);wo:rk 20",
-    ]
-
-
 def test_hidden_machinery_gives_its_time_to_the_caller() -> None:
-    assert collapsed(*tables(), runtime=False)[0] == "main 3"
+    (main,) = top_down(*tables(), runtime=False).sorted_children()
+    assert (main.label, main.self_ns) == ("main", 3)
     assert top_down(*tables(), runtime=False).total_ns == 30
 
 
@@ -60,7 +52,8 @@ def test_lines_of_one_native_function_are_one_place() -> None:
     )
     stacks = build.table("stacks", stack=[0, 1], parent=[-1, -1], frame=[0, 1], depth=[1, 1])
     samples = build.table("samples", stack=[0, 1], weight_ns=[10, 5])
-    assert collapsed(frames, stacks, samples) == ["f 15"]
+    (f,) = top_down(frames, stacks, samples).sorted_children()
+    assert (f.label, f.self_ns) == ("f", 15)
 
 
 def test_small_paths_are_dropped_on_demand() -> None:

@@ -40,6 +40,15 @@ def test_collapsed_names_cannot_break_a_line() -> None:
     assert lines == ["a:b c;x 7 30000000", "a:b c;unknown 10000000"]
 
 
+def test_places_of_one_native_function_are_one_collapsed_line() -> None:
+    tables = recordings.tables()
+    alike = build.table(
+        "frames", frame=[0, 1, 2], layer=["native"] * 3, name=["main", "f", "f"], line=[1, 3, 4]
+    )
+    lines = export("collapsed", Recording(Meta(), {**tables, "frames": alike})).decode().splitlines()
+    assert lines == ["main;f 40000000"]
+
+
 def test_speedscope_totals_and_order() -> None:
     document = json.loads(export("speedscope"))
     (profile,) = document["profiles"]

@@ -17,13 +17,16 @@ import numpy as np
 import pytest
 
 from sonde.analyze.quality import quality
-from sonde.analyze.stacks import collapsed
 from sonde.columns import Table
+from sonde.export.collapsed import collapsed_lines
+from sonde.export.profile import profile_of
 from sonde.native import agent_path
 from sonde.record.environment import ObserveOptions, python_environment
 from sonde.store.assemble import assemble
 from sonde.store.assemble.modules import read_module_names
+from sonde.store.meta import Meta
 from sonde.store.rawlog import read_raw_log
+from sonde.store.recording import Recording
 from sonde.symbols.resolver import Resolver
 
 HERE = Path(__file__).parent
@@ -38,7 +41,7 @@ class Profile:
         samples = tables["samples"]
         on_cpu = ~samples.text("state").equals("waiting") & ~samples.text("walk").equals("residual")
         once = samples.take(on_cpu).with_columns(weight_ns=np.ones(int(on_cpu.sum()), np.int64))
-        lines = collapsed(tables["frames"], tables["stacks"], once)
+        lines = collapsed_lines(profile_of(Recording(Meta(), {**tables, "samples": once})))
         self._counts = {text: int(n) for text, _, n in (line.rpartition(" ") for line in lines)}
 
     def samples(self, regex: str) -> int:
