@@ -11,6 +11,8 @@ Totals of nested groups overlap (as in torch.profiler); self times never do.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sonde.analyze.join import parent_rows, rows_of
@@ -43,14 +45,16 @@ def op_table(
     """One row per group, largest self time first.
 
     Columns: name, key (the group beside the name), calls, total_ns, self_ns, cpu_mem_bytes,
-    self_cpu_mem_bytes, device_mem_bytes, self_device_mem_bytes, device_total_ns, device_self_ns, flops.
+    self_cpu_mem_bytes, device_mem_bytes, self_device_mem_bytes, device_total_ns, device_self_ns, flops,
+    group (its number in `op_groups` of the same arguments, -1 for a row that is no group of calls).
     """
     if by not in GROUPINGS:
         raise UsageError(f"no grouping {by!r}", "use one of " + ", ".join(GROUPINGS))
     rows, parent = counted(ops)
+    groups = op_groups(ops, by, marks, threads, rows, parent)
     duration = ops.array("end_ns") - ops.array("start_ns")
     duration = np.where(ops.array("is_async"), 0, duration)
-    own_device = _device_time(ops, kernels)
+    own_device = _device_time(ops, kernels, np.where(rows, np.arange(len(ops)), parent))
     figures = {
         "total_ns": duration,
         "self_ns": duration - sum_children(parent, np.where(rows, duration, 0)),
@@ -61,18 +65,15 @@ def op_table(
         inclusive = ops.array(name)
         figures[name] = inclusive
         figures["self_" + name] = inclusive - sum_children(parent, np.where(rows, inclusive, 0))
-    kept = np.flatnonzero(rows)
-    key = _key(ops, by, marks, threads).take(kept)
-    names = ops.text("name").take(kept)
-    pair = names.codes.astype(np.int64) * (len(key.values) + 1) + key.codes + 1
-    _, first, group = np.unique(pair, return_index=True, return_inverse=True)
-    count = len(first)
+    kept, count = np.flatnonzero(rows), len(groups.name)
+    group = groups.of_row[kept]
     flops = np.nan_to_num(ops.array("flops")[kept])
     columns: dict[str, Column] = {
-        "name": names.take(first),
-        "key": key.take(first),
+        "name": groups.name,
+        "key": groups.key,
         "calls": np.bincount(group, minlength=count),
         "flops": np.bincount(group, weights=flops, minlength=count),
+        "group": np.arange(count),
     }
     for name, values in figures.items():
         total = np.zeros(count, np.int64)
@@ -99,11 +100,43 @@ def counted(ops: Table) -> tuple[Array, Array]:
     return rows, skip(parent, rows)
 
 
-def _device_time(ops: Table, kernels: Table | None) -> Array:
+@dataclass(frozen=True)
+class Groups:
+    """Groups of calls: name and key of each, and the group of each row of `ops` (-1: in none)."""
+
+    name: Text
+    key: Text
+    of_row: Array
+
+
+def op_groups(
+    ops: Table,
+    by: str,
+    marks: Table | None = None,
+    threads: Table | None = None,
+    rows: Array | None = None,
+    parent: Array | None = None,
+) -> Groups:
+    """The groups of the table; a row that does not count is in the group of the call around it."""
+    if rows is None or parent is None:
+        rows, parent = counted(ops)
+    kept = np.flatnonzero(rows)
+    key, names = _key(ops, by, marks, threads).take(kept), ops.text("name").take(kept)
+    pair = names.codes.astype(np.int64) * (len(key.values) + 1) + key.codes + 1
+    _, first, group = np.unique(pair, return_index=True, return_inverse=True)
+    of_row = np.full(len(ops) + 1, -1, np.int64)
+    of_row[kept] = group
+    counts_as = np.where(rows, np.arange(len(ops)), parent)
+    return Groups(names.take(first), key.take(first), of_row[counts_as])
+
+
+def _device_time(ops: Table, kernels: Table | None, counts_as: Array) -> Array:
+    """Device time that each call caused itself; that of a row which does not count goes to `counts_as`."""
     total = np.zeros(len(ops), np.int64)
     if kernels is not None and len(kernels):
         work = kernels.text("kind").matches(("kernel", "memcpy", "memset"))
         at = rows_of(ops.array("op"), kernels.array("op"))
+        at = np.where(at >= 0, counts_as[np.maximum(at, 0)], -1)
         linked = work & (at >= 0)
         np.add.at(total, at[linked], (kernels.array("end_ns") - kernels.array("start_ns"))[linked])
     return total
@@ -186,6 +219,7 @@ def _with_free_memory(table: Table, memory: Table | None) -> Table:
     row: dict[str, Column] = {}
     figures = {
         "calls": len(outside),
+        "group": -1,
         "cpu_mem_bytes": int(size[on_cpu].sum()),
         "self_cpu_mem_bytes": int(size[on_cpu].sum()),
         "device_mem_bytes": int(size[~on_cpu].sum()),

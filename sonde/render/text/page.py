@@ -24,16 +24,21 @@ BLOCKS = " ▏▎▍▌▋▊▉█"
 SPARKS = "▁▂▃▄▅▆▇█"
 UNBOUNDED_COLUMNS = 100_000
 FOLDED_COLUMNS = 16  # what a column that may be cut keeps at least
+READABLE_COLUMNS = 30  # below this, columns that can be spared go first
 GAP_COLUMNS = 2
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a printed table. `right` aligns numbers; `fold` may be cut to fit a terminal."""
+    """A column of a printed table. `right` aligns numbers; `fold` may be cut to fit a terminal.
+
+    A column with `spare` above 0 is left out of a terminal that is too narrow, the largest first.
+    """
 
     title: str
     right: bool = False
     fold: bool = False
+    spare: int = 0
 
 
 class Page:
@@ -71,10 +76,15 @@ class Page:
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
         """An aligned table. Cells are text already formatted, or numbers shown as they are."""
         table = Table(
-            box=SIMPLE_HEAD if self.interactive else None, pad_edge=False, padding=(0, GAP_COLUMNS, 0, 0)
+            # The box has a blank between columns and one at each edge.
+            box=SIMPLE_HEAD if self.interactive else None,
+            pad_edge=False,
+            padding=(0, GAP_COLUMNS - self.interactive, 0, 0),
         )
+        width = self.width - 2 * self.interactive
         cells = [[_printable("" if cell is None else str(cell)) for cell in row] for row in rows]
-        cells = _fitted(columns, cells, self.width)
+        columns, cells = _without_spare(columns, cells, width)
+        cells = _fitted(columns, cells, width)
         for column in columns:
             table.add_column(escape(column.title), justify="right" if column.right else "left", no_wrap=True)
         for row in cells:
@@ -82,11 +92,31 @@ class Page:
         self.console.print(table, soft_wrap=False)
 
 
-def _fitted(columns: Sequence[Column], rows: list[list[str]], width: int) -> list[list[str]]:
-    """Cut the columns that may be cut, so that the table fits; a number is never cut."""
-    widest = [
+def _without_spare(
+    columns: Sequence[Column], rows: list[list[str]], width: int
+) -> tuple[Sequence[Column], list[list[str]]]:
+    """Leave out columns that can be spared until names need not be cut below what can be read."""
+    widest = _widths(columns, rows)
+    least = [
+        min(w, READABLE_COLUMNS) if column.fold else w for w, column in zip(widest, columns, strict=True)
+    ]
+    kept = list(range(len(columns)))
+    for i in sorted(kept, key=lambda index: -columns[index].spare):
+        if columns[i].spare == 0 or sum(least[k] + GAP_COLUMNS for k in kept) <= width:
+            break
+        kept.remove(i)
+    return [columns[i] for i in kept], [[row[i] for i in kept] for row in rows]
+
+
+def _widths(columns: Sequence[Column], rows: list[list[str]]) -> list[int]:
+    return [
         max([cell_len(column.title), *(cell_len(row[i]) for row in rows)]) for i, column in enumerate(columns)
     ]
+
+
+def _fitted(columns: Sequence[Column], rows: list[list[str]], width: int) -> list[list[str]]:
+    """Cut the columns that may be cut, so that the table fits; a number is never cut."""
+    widest = _widths(columns, rows)
     excess = sum(widest) + GAP_COLUMNS * len(columns) - width
     foldable = [i for i, column in enumerate(columns) if column.fold]
     for i in sorted(foldable, key=lambda index: -widest[index]):

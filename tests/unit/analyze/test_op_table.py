@@ -78,6 +78,17 @@ def test_device_time_goes_to_the_op_and_up() -> None:
     assert (table.array("device_total_ns")[at], table.array("device_self_ns")[at]) == (11, 0)
 
 
+def test_device_time_of_a_folded_call_stays_with_the_call_it_is_folded_into() -> None:
+    # op 6 is the redispatch of op 5: one call, whose kernel hangs on the inner row.
+    kernels = build.table(
+        "kernels", kernel=[0, 1], start_ns=[0, 5], end_ns=[7, 9], kind=["kernel", "kernel"], op=[6, 1]
+    )
+    table = op_table(_ops(), kernels=kernels)
+    at = table.text("name").tolist().index("relu")
+    assert (table.array("device_total_ns")[at], table.array("device_self_ns")[at]) == (7, 7)
+    assert table.array("device_self_ns").sum() == 7 + 4
+
+
 def test_memory_goes_to_the_innermost_op_and_what_is_outside_has_its_own_row() -> None:
     memory = build.table(
         "memory", time_ns=[25, 95, 150], thread=[0, 0, 0], device=["cpu"] * 3, bytes=[100, -40, 7]

@@ -59,3 +59,21 @@ def test_tables_in_a_pipe_are_never_cut() -> None:
     stream = io.StringIO()
     Page(stream).table([Column("name", fold=True), Column("n", right=True)], [["x" * 3000, 1]])
     assert "x" * 3000 in stream.getvalue()
+
+
+def test_columns_that_can_be_spared_leave_a_narrow_terminal_first() -> None:
+    columns = [
+        Column("Name", fold=True),
+        Column("Self", right=True),
+        Column("Share of it", right=True, spare=2),
+    ]
+    columns.append(Column("Memory", right=True, spare=1))
+    rows = [["a_rather_long_operator_name_" * 2, "1", "2", "3"]]
+    seen = {}
+    for width in (80, 52, 40):
+        stream = io.StringIO()
+        Page(stream, width=width).table(columns, rows)
+        seen[width] = stream.getvalue().splitlines()[0].split()
+    assert seen[80] == ["Name", "Self", "Share", "of", "it", "Memory"]
+    assert seen[52] == ["Name", "Self", "Memory"]
+    assert seen[40] == ["Name", "Self"]

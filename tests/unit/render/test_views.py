@@ -16,6 +16,7 @@ from sonde.render.text.view import ShowOptions
 from sonde.store import build
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
+from tests.fixtures.synthetic import training_run
 from tests.unit.store import recordings
 
 
@@ -51,6 +52,28 @@ def test_ops_filter_and_sort() -> None:
         view("ops", recordings.recording(), filter="(")
     with pytest.raises(UsageError, match="cannot sort"):
         view("ops", recordings.recording(), sort="beauty")
+
+
+def test_ops_native_says_where_each_operator_spent_its_own_time() -> None:
+    found, text = view("ops", training_run(), native=True, filter="^aten::_addmm_impl")
+    (row,) = found["rows"]
+    parts = {p["name"]: p for p in row["native"]["parts"]}
+    assert parts["kernel"]["share"] > 0.5
+    assert parts["kernel"]["low"] < parts["kernel"]["share"] <= parts["kernel"]["high"]
+    assert sum(p["samples"] for p in parts.values()) == row["native"]["samples"]
+    assert "[jit] brgemm_kernel_t" in text
+
+
+def test_ops_without_recorded_calls_come_from_stacks() -> None:
+    whole = training_run()
+    tables = {n: whole.table(n) for n in ("samples", "stacks", "frames", "threads")}
+    found, text = view("ops", Recording(Meta(), tables))
+    assert found["source"] == "samples"
+    assert found["rows"][0]["calls"] is None
+    assert found["rows"][0]["samples"] > 0
+    assert "From sampled stacks" in text
+    with pytest.raises(UsageError, match="--by shape"):
+        view("ops", Recording(Meta(), tables), by="shape")
 
 
 def test_steps_keep_warmup_apart() -> None:
