@@ -16,6 +16,7 @@ from sonde.errors import SondeError
 VERBS: dict[str, tuple[str, str, str]] = {
     "run": ("sonde.cli.run", "Run", "run a program and record it"),
     "show": ("sonde.cli.show", "Show", "print one view of a recording"),
+    "insights": ("sonde.cli.insights", "Insights", "say what to change, and how much it saves"),
     "report": ("sonde.cli.report", "Report", "write a self-contained HTML page"),
     "check": ("sonde.cli.check", "Check", "say what this machine offers and what is wrong with it"),
     "tune": ("sonde.cli.tune", "Tune", "find the best settings for a program here"),

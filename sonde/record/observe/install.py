@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.record.observe import data_loading, garbage, modules, own_profiler, training
+from sonde.record.observe import data_loading, garbage, modules, own_profiler, settings, training
 from sonde.record.observe.session import Session
 from sonde.record.observe.steps import StepTracker
 from sonde.record.observe.windows import Windows
@@ -45,7 +45,14 @@ class Observation:
         self.torch = torch
         version = {"kind": "version", "name": "torch", "value": str(torch.__version__)}
         self.session.log.write(json.dumps(version))
-        for install in (training.observe, data_loading.observe, modules.observe, own_profiler.observe):
+        observers = (
+            training.observe,
+            data_loading.observe,
+            modules.observe,
+            own_profiler.observe,
+            settings.observe,
+        )
+        for install in observers:
             try:
                 install(torch, self)
             except Exception as error:  # one observer less; the others and the program go on

@@ -1,0 +1,43 @@
+"""`sonde insights`: what to change, how much it saves, and why."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from sonde.cli.inputs import add_json, open_input
+
+
+class Insights:
+    """Say what to change in a program, how much each change saves, and how to prove it.
+
+    Takes recordings, traces, and folders with one trace per rank. Several are judged one by one.
+    """
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "recordings", type=Path, nargs="+", metavar="REC", help="recordings, traces, or folders of ranks"
+        )
+        parser.add_argument("--all", action="store_true", help="also list what was checked and found well")
+        add_json(parser)
+
+    def run(self, options: argparse.Namespace) -> int:
+        from sonde.insights.engine import judge
+        from sonde.insights.to_json import report_json
+        from sonde.render.text.insights import show_insights
+        from sonde.render.text.page import Page
+
+        found = [(str(path), judge(open_input(path))) for path in options.recordings]
+        if options.json:
+            said = [{"recording": name, **report_json(report)} for name, report in found]
+            print(
+                json.dumps(said[0] if len(said) == 1 else {"recordings": said}, indent=1, ensure_ascii=False)
+            )
+            return 0
+        page = Page()
+        for name, report in found:
+            if len(found) > 1:
+                page.heading(name)
+            show_insights(report, page, name, everything=options.all)
+        return 0

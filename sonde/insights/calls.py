@@ -1,0 +1,170 @@
+"""Operator calls that a deep window (or an imported trace) recorded, with the times that rules need.
+
+Enters: `ops` and the windows among the steps. Leaves: `Calls`: the counted calls (as in the operator table), their
+parents, self times and how many steps they stand for. Times in windows are longer than outside, by the
+profiler's own cost; shares of the window's time are what rules use.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sonde.analyze.nesting import sum_children
+from sonde.analyze.op_table import counted
+from sonde.columns import Array, Table
+from sonde.insights.model import NotEnough
+from sonde.insights.stack_index import Mask, text_mask
+
+if TYPE_CHECKING:
+    from sonde.insights.subject import Subject
+
+RECORD_WINDOW = "no operator calls were recorded: run longer, or with --window steps=A:B (or --budget 5)"
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Calls within whole steps. All arrays are parallel to `ops`."""
+
+    ops: Table
+    parent: Array  # row, -1 at the top
+    duration_ns: Array
+    self_ns: Array
+    main: Mask  # on the threads that make the steps or run the backward pass
+    steps: int
+    whole_ns: float  # wall time of those steps
+
+    def named(self, pattern: str) -> Mask:
+        """Calls whose name matches a regular expression."""
+        return text_mask(self.ops.text("name"), pattern)
+
+    def share(self, rows: Mask) -> float:
+        """Share of the steps' time in these calls, without double counting nested ones."""
+        return float(self.duration_ns[rows & ~self.inside(rows)].sum()) / max(self.whole_ns, 1.0)
+
+    def self_share(self, rows: Mask) -> float:
+        return float(self.self_ns[rows].sum()) / max(self.whole_ns, 1.0)
+
+    def per_step(self, rows: Mask) -> float:
+        """Calls per step."""
+        return float(rows.sum()) / max(self.steps, 1)
+
+    def inside(self, rows: Mask) -> Mask:
+        """Calls with an ancestor among `rows`."""
+        found = np.zeros(len(rows), np.bool_)
+        for level in self._levels:
+            up = self.parent[level]
+            found[level] = rows[up] | found[up]
+        return found
+
+    @cached_property
+    def _levels(self) -> list[Array]:
+        depth = np.zeros(len(self.parent), np.int64)
+        at = self.parent.copy()
+        while (at >= 0).any():
+            inside = at >= 0
+            depth[inside] += 1
+            at[inside] = self.parent[at[inside]]
+        order = np.argsort(depth, kind="stable")
+        edges = np.searchsorted(depth[order], np.arange(1, int(depth.max(initial=0)) + 2))
+        return [order[a:b] for a, b in itertools.pairwise(edges)]
+
+    def shapes(self, row: int) -> list[Any]:
+        return parsed(self.ops.text("shapes")[row])
+
+    def dtypes(self, row: int) -> list[Any]:
+        return parsed(self.ops.text("dtypes")[row])
+
+    def place(self, row: int) -> tuple[str, int]:
+        """The user's line that made the call."""
+        return self.ops.text("file")[row] or "", int(self.ops.array("line")[row])
+
+
+@lru_cache(maxsize=65536)
+def _loaded(text: str) -> list[Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return []
+    return found if isinstance(found, list) else []
+
+
+def parsed(text: str | None) -> list[Any]:
+    """A JSON list of the ops table; empty when there is none."""
+    return _loaded(text) if text else []
+
+
+def window_calls(subject: Subject) -> Calls:
+    """The calls of whole recorded steps; NotEnough when there are none."""
+    ops = subject.table("ops")
+    if not len(ops):
+        raise NotEnough(RECORD_WINDOW)
+    start, end, steps = _windows(subject, ops)
+    whole = float((end - start).sum())
+    if not steps or whole <= 0:
+        raise NotEnough(RECORD_WINDOW)
+    middle = (ops.array("start_ns") + ops.array("end_ns")) // 2
+    order = np.argsort(start, kind="stable")
+    at = np.searchsorted(start[order], middle, "right") - 1
+    within = (at >= 0) & (middle < end[order][np.maximum(at, 0)])
+    ops = ops.take(np.flatnonzero(within))
+    if not len(ops):
+        raise NotEnough(RECORD_WINDOW)
+    rows, parent = counted(ops)
+    duration = np.where(ops.array("is_async"), 0, ops.array("end_ns") - ops.array("start_ns"))
+    own = duration - sum_children(parent, np.where(rows, duration, 0))
+    kept = np.flatnonzero(rows)
+    number = np.full(len(ops) + 1, -1, np.int64)
+    number[kept] = np.arange(len(kept))
+    table = ops.take(kept)
+    return Calls(
+        table,
+        number[parent[kept]],
+        duration[kept],
+        np.maximum(own[kept], 0),
+        _on_main(table),
+        steps,
+        whole,
+    )
+
+
+def _on_main(ops: Table) -> Mask:
+    """Threads with most calls first: the stepping thread, and the backward thread where there is one."""
+    thread = ops.array("thread")
+    numbers, counts = np.unique(thread, return_counts=True)
+    chosen = numbers[counts >= 0.1 * counts.max(initial=1)]
+    found: Mask = np.isin(thread, chosen)
+    return found
+
+
+def _windows(subject: Subject, ops: Table) -> tuple[Array, Array, int]:
+    """Steps that were recorded deeply: start, end, number. Without steps: the extent of the calls."""
+    marks = subject.table("marks")
+    kinds = marks.text("kind")
+    steps, windows = marks.take(kinds.equals("step")), marks.take(kinds.equals("window"))
+    start, end = steps.array("start_ns"), steps.array("end_ns")
+    if len(steps) and len(windows):
+        opened, closed = windows.array("start_ns"), windows.array("end_ns")
+        order = np.argsort(opened, kind="stable")
+        at = np.searchsorted(opened[order], start, "right") - 1
+        # A window closes at the safe point after the step's end, and may open a moment into the step.
+        inside = (at >= 0) & (end <= closed[order][np.maximum(at, 0)] + 1_000_000)
+        start, end = start[inside], end[inside]
+        steady = _with_calls(start, end, ops)
+        return start[steady], end[steady], int(steady.sum())
+    if len(steps):
+        found = _with_calls(start, end, ops)
+        return start[found], end[found], int(found.sum())
+    first, last = int(ops.array("start_ns").min()), int(ops.array("end_ns").max())
+    return np.array([first], np.int64), np.array([last], np.int64), 1
+
+
+def _with_calls(start: Array, end: Array, ops: Table) -> Mask:
+    times = np.sort(ops.array("start_ns"))
+    found: Mask = np.searchsorted(times, end) > np.searchsorted(times, start)
+    return found

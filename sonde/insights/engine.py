@@ -1,0 +1,102 @@
+"""Every rule over one recording: what to change, best first, and what could not be judged.
+
+Enters: a recording. Leaves: a `Report`. A rule that raises anything but `NotEnough` is a defect of ours: it is
+listed in `failed`, and the other rules still speak.
+Order: expected saving × confidence. Savings that overlap are counted once (see `recombine`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sonde.errors import SondeError
+from sonde.insights.bound import Bound, bound_of
+from sonde.insights.model import Insight, NotEnough
+from sonde.insights.recombine import merged, remaining_ms
+from sonde.insights.rule import Finding, Rule
+from sonde.insights.rules import RULES
+from sonde.insights.subject import Subject
+from sonde.store.recording import Recording
+
+T = TypeVar("T")
+WEIGHT = {"high": 1.0, "medium": 0.7, "low": 0.4}
+# A finding whose saving only a trial can tell ranks as if it saved this share of the step.
+UNKNOWN_SHARE = 0.05
+LEAST_SHARE = 0.01  # of the step: what is left below it, after overlaps, is no finding (ours)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the rules say of one recording."""
+
+    insights: tuple[Insight, ...]  # best first
+    not_judged: dict[str, str]  # rule → what it lacked
+    silent: tuple[str, ...]  # rules that looked and found nothing
+    not_applicable: tuple[str, ...]  # rules for the other kind of program
+    failed: dict[str, str]  # rule → exception: a defect of Sonde
+    step_ms: float | None
+    remaining_ms: float | None  # step time after all fixes, savings on one chain recombined
+    bound: Bound | None
+
+
+def judge(recording: Recording, rules: Sequence[Rule] = RULES) -> Report:
+    """Ask every rule."""
+    subject = Subject(recording)
+    found: list[tuple[Rule, Finding]] = []
+    not_judged: dict[str, str] = {}
+    failed: dict[str, str] = {}
+    silent: list[str] = []
+    elsewhere: list[str] = []
+    for rule in rules:
+        if rule.scope != "any" and (rule.scope == "gpu") != subject.has_device:
+            elsewhere.append(rule.name)
+            continue
+        try:
+            mine = list(rule.judge(subject))
+        except NotEnough as missing:
+            not_judged[rule.name] = str(missing)
+        except SondeError as error:  # a damaged table: the reader's word on it is good enough
+            not_judged[rule.name] = error.message
+        except Exception as error:
+            failed[rule.name] = f"{type(error).__name__}: {error}"
+        else:
+            found += [(rule, finding) for finding in mine]
+            if not mine:
+                silent.append(rule.name)
+    step_ms = _asked(lambda: subject.step_ms)
+    try:
+        bound = _asked(lambda: bound_of(subject))
+    except Exception as error:
+        bound = None
+        failed["verdict"] = f"{type(error).__name__}: {error}"
+    kept = merged(subject, found, LEAST_SHARE)
+    kept.sort(key=lambda finding: -rank(finding.insight, step_ms))
+    left = remaining_ms(subject, kept, step_ms) if step_ms else None
+    return Report(
+        tuple(f.insight for f in kept),
+        not_judged,
+        tuple(silent),
+        tuple(elsewhere),
+        failed,
+        step_ms,
+        left,
+        bound,
+    )
+
+
+def rank(insight: Insight, step_ms: float | None) -> float:
+    """Expected saving × confidence, as a share of the step."""
+    share = UNKNOWN_SHARE if insight.saving is None else insight.saving.share
+    if insight.resource == "once":
+        share *= 0.1  # paid once per run: of interest, but never before what every step pays
+    return share * WEIGHT[insight.confidence]
+
+
+def _asked(question: Callable[[], T]) -> T | None:
+    """The answer, or None where the recording cannot tell."""
+    try:
+        return question()
+    except (NotEnough, SondeError):
+        return None

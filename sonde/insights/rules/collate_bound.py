@@ -1,0 +1,55 @@
+"""Rule 21, collate bound: putting samples together into a batch costs more than it needs to.
+
+Condition: in DataLoader code of the stepping process, converting Python numbers or lists to tensors, or
+    pickling them, takes at least 5 % of the step.
+Saving: that share, 60 to 100 %.
+Not for: batches stacked from arrays and tensors, which is a plain copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sonde.insights.host_layers import in_loader
+from sonde.insights.loading import loading
+from sonde.insights.model import Evidence, Experiment, Insight
+from sonde.insights.rule import Finding, Rule
+from sonde.insights.subject import Subject
+
+LEAST_SHARE = 0.05
+WON_LOW = 0.6
+CONVERTS = (
+    r"internal_new_from_data|recursive_store|compute_sizes|infer_scalar_type|tensor_ctor|array_tolist|tolist"
+    r"|^(save_list|load_list|pickle_|_pickle_|dump|Pickler)|PyArray_ToList|recursive_tolist"
+)
+FIX = """# keep samples as arrays or tensors and stack them once
+def collate(rows):
+    return torch.from_numpy(np.stack(rows))   # not torch.tensor([row.tolist() for row in rows])"""
+
+
+def judge(subject: Subject) -> Iterator[Finding]:
+    loading(subject)
+    claim = subject.host_with(CONVERTS) & in_loader(subject)
+    share = subject.share(claim)
+    if share.low < LEAST_SHARE:
+        return
+    yield Finding(
+        Insight(
+            rule=RULE.name,
+            title=f"Making batches out of Python numbers takes {share.middle:.0%} of each step",
+            why="Lists are converted one number at a time; arrays are copied in one go.",
+            evidence=(
+                Evidence(f"{share.middle:.1%} of the step converts Python objects while a batch is collated"),
+                *subject.lines(claim, 2),
+            ),
+            saving=subject.saving(share, WON_LOW),
+            confidence="high",
+            fix=FIX,
+            experiment=Experiment("patch"),
+            resource="input",
+        ),
+        claim,
+    )
+
+
+RULE = Rule("collate_bound", 21, "samples inside the DataLoader", judge, scope="cpu", breadth=0)

@@ -1,0 +1,97 @@
+"""Rule 18, DataLoader stall: the step waits for batches that worker processes have not finished.
+
+Condition: the loader has workers, and `__next__` takes at least 5 % of the steady steps (TensorBoard plugin's
+    threshold for its advice), most of it off the CPU.
+Saving: the wait. Workers needed = now · (1 + wait / rest of the step), rounded up; where
+    the machine has too few CPUs for CPU-bound workers the low end is 0.
+Not for: loaders without workers (rule 19), and the wait for the first batch of an epoch (rule 20).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from sonde.insights.loading import claimed, effective_cpus, loading
+from sonde.insights.model import Evidence, Experiment, Insight, NotEnough
+from sonde.insights.rule import Finding, Rule
+from sonde.insights.subject import Subject
+
+LEAST_SHARE = 0.05  # kineto tb_plugin, module_op advice: DataLoader > 5 %
+FEWEST_WAITS = 3
+
+
+def judge(subject: Subject) -> Iterator[Finding]:
+    seen = loading(subject)
+    if seen.workers < 0 and not subject.table("processes").text("role").equals("dataloader").any():
+        raise NotEnough("the loader's number of workers was not recorded: record with sonde run")
+    if seen.workers == 0 or seen.batches < FEWEST_WAITS or seen.share.middle < LEAST_SHARE:
+        return
+    # The usual batch must wait: long waits at the edges of epochs are restarts.
+    rest_ns = max(subject.step_ns - seen.median_ns, 1.0)
+    if seen.median_ns < LEAST_SHARE * subject.step_ns:
+        return
+    now = max(seen.workers, 1)
+    wanted = math.ceil(now * (1 + seen.median_ns / rest_ns))
+    cpus = effective_cpus(subject)
+    busy = _workers_busy(subject)
+    room = busy < 0.5 or wanted + 1 <= cpus
+    yield Finding(
+        Insight(
+            rule=RULE.name,
+            title=f"Each step waits {seen.median_ns / 1e6:.1f} ms for its batch",
+            why="The worker processes make batches more slowly than the model uses them.",
+            evidence=(
+                Evidence(
+                    f"{seen.share.middle:.1%} of the steady steps is spent in DataLoader.__next__",
+                    "mark",
+                    "dataloader",
+                ),
+                Evidence(
+                    f"num_workers={seen.workers if seen.workers >= 0 else 'unknown'}, {cpus} CPUs usable"
+                ),
+                Evidence(f"the workers are on the CPU {busy:.0%} of the time"),
+            ),
+            saving=subject.saving(seen.share, 0.7 if room else 0.0, 1.0),
+            confidence="high" if room else "low",
+            fix=f"DataLoader(..., num_workers={min(wanted, 32)}, prefetch_factor=4, persistent_workers=True)"
+            if room
+            else "# the workers already use the CPUs there are: make a sample cheaper, cache decoded data",
+            experiment=Experiment(
+                "arguments",
+                target="torch.utils.data.DataLoader",
+                arguments={"num_workers": min(wanted, 32), "prefetch_factor": 4, "persistent_workers": True},
+            ),
+            resource="input",
+        ),
+        claimed(subject),
+    )
+
+
+def _workers_busy(subject: Subject) -> float:
+    """CPU share of the loader processes: CPU time by rusage over their life; 1 when not known."""
+    processes = subject.table("processes")
+    rows = processes.text("role").equals("dataloader")
+    if not rows.any():
+        return 1.0
+    used = processes.array("cpu_user_ns")[rows] + processes.array("cpu_system_ns")[rows]
+    lived = processes.array("end_ns")[rows] - processes.array("start_ns")[rows]
+    known = (processes.array("cpu_user_ns")[rows] >= 0) & (lived > 0)
+    if not known.any():
+        return _sampled_busy(subject)
+    return float((used[known] / lived[known]).mean())
+
+
+def _sampled_busy(subject: Subject) -> float:
+    samples, threads, processes = (subject.table(n) for n in ("samples", "threads", "processes"))
+    loaders = processes.array("process")[processes.text("role").equals("dataloader")]
+    mine = threads.array("thread")[np.isin(threads.array("process"), loaders)]
+    rows = np.isin(samples.array("thread"), mine) & ~samples.text("state").equals("waiting")
+    rows &= subject.in_steady(samples.array("time_ns"))
+    whole = float(subject.steady.total_ns) * max(len(loaders), 1)
+    return min(float(samples.array("weight_ns")[rows].sum()) / whole, 1.0) if whole else 1.0
+
+
+RULE = Rule("loader_stall", 18, "waits of the DataLoader", judge, scope="cpu", breadth=0)

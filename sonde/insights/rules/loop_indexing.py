@@ -1,0 +1,85 @@
+"""Rule 13, loop indexing: a tensor is visited element by element or row by row in a Python loop.
+
+Condition: in the recorded steps one line makes at least 10 `select`/`unbind`/`item` calls per step on average
+    (torch's ForLoopIndexing pattern), and everything below such lines takes at least 5 % of the step.
+Saving: (n-1)/n of the time of the loop's lines, of which 60 % at least.
+Not for: code inside a DataLoader, where samples are meant to be fetched one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sonde.insights.calls import Calls
+from sonde.insights.host_layers import in_loader
+from sonde.insights.model import Evidence, Experiment, Insight
+from sonde.insights.rule import Finding, Rule
+from sonde.insights.stack_index import LIBRARY_PYTHON
+from sonde.insights.subject import Subject
+
+FEWEST_CALLS = 10  # torch/profiler/_pattern_matcher.py, ForLoopIndexingPattern
+LEAST_SHARE = 0.05
+WON_LOW = 0.6
+INDEXING = r"^aten::(select|item|unbind|index|narrow|slice)$"
+
+
+def judge(subject: Subject) -> Iterator[Finding]:
+    calls = subject.calls
+    places = _places(calls)
+    if not places:
+        return
+    index = subject.stacks
+    files, lines = index.frames.text("file"), index.frames.array("line")
+    wanted = np.zeros(len(index.frames), np.bool_)
+    for file, line in places:
+        wanted |= files.equals(file) & (lines == line)
+    wanted &= index.users_python
+    claim = subject.host_mask(index.on_stack(wanted)) & ~in_loader(subject)
+    share = subject.share(claim)
+    if share.low < LEAST_SHARE:
+        return
+    shown = subject.lines(claim, 2)
+    counts = max(places.values())
+    place = f"{shown[0].file.rpartition('/')[2]}:{shown[0].line}" if shown else "a loop"
+    yield Finding(
+        Insight(
+            rule=RULE.name,
+            title=f"{place} visits a tensor piece by piece, {counts:.0f} times per step",
+            why="Each small indexing call costs some microseconds of dispatch, far more than the work in it.",
+            evidence=(
+                Evidence(f"{share.middle:.1%} of the step is spent below lines that index in a loop"),
+                *(
+                    Evidence(f"{n:.0f} indexing calls per step", "line", "", file, line)
+                    for (file, line), n in sorted(places.items(), key=lambda item: -item[1])[:2]
+                ),
+                *shown,
+            ),
+            saving=subject.saving(share, WON_LOW, (counts - 1) / counts),
+            confidence="high",
+            fix=f"# {place}: work on the whole tensor at once\n"
+            "y = (x * weight).sum(1)  # instead of [ (x[i] * weight).sum() for i in range(len(x)) ]",
+            experiment=Experiment("patch", note="compare the results of both versions"),
+        ),
+        claim,
+    )
+
+
+def _places(calls: Calls) -> dict[tuple[str, int], float]:
+    """Lines of the user with many indexing calls in each step, and how many."""
+    rows = np.flatnonzero(calls.named(INDEXING) & calls.main & (calls.parent < 0))
+    if not len(rows):
+        rows = np.flatnonzero(calls.named(INDEXING) & calls.main)
+    files, lines = calls.ops.text("file"), calls.ops.array("line")
+    found: dict[tuple[str, int], float] = {}
+    key = files.codes[rows].astype(np.int64) * 1_000_000 + np.clip(lines[rows], 0, 999_999)
+    for value, count in zip(*np.unique(key[files.codes[rows] >= 0], return_counts=True), strict=True):
+        file, line = files.values[int(value) // 1_000_000], int(value) % 1_000_000
+        each = float(count) / max(calls.steps, 1)
+        if each >= FEWEST_CALLS and not LIBRARY_PYTHON.search(file):
+            found[file, line] = each
+    return found
+
+
+RULE = Rule("loop_indexing", 13, "operator calls with lines, and samples", judge, scope="cpu", breadth=0)

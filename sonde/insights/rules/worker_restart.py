@@ -1,0 +1,71 @@
+"""Rule 20, worker restart: a DataLoader starts its worker processes anew in every epoch.
+
+Condition: workers > 0, persistent_workers=False, at least two epochs were seen, and starting an iterator together with
+    its first batch takes at least 3 % of the time from the first to the last epoch.
+Saving: start and first batch of each later epoch, less an ordinary batch, spread over the steps.
+Not for: one epoch, persistent workers, loaders without workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sonde.insights.loading import loading
+from sonde.insights.model import Evidence, Experiment, Insight, Saving
+from sonde.insights.rule import Finding, Rule
+from sonde.insights.subject import Subject
+
+LEAST_SHARE = 0.03  # ours
+
+
+def judge(subject: Subject) -> Iterator[Finding]:
+    seen = loading(subject)
+    if seen.workers <= 0 or seen.settings.get("persistent_workers"):
+        return
+    starts = subject.marks("phase")
+    starts = starts.take(np.flatnonzero(starts.text("name").equals("dataloader_start")))
+    starts = starts.take(np.flatnonzero(subject.in_steady(starts.array("start_ns"))))
+    if len(starts) < 2:
+        return
+    nexts = subject.steady_marks("phase", "dataloader")
+    begin = np.sort(nexts.array("start_ns"))
+    duration = (nexts.array("end_ns") - nexts.array("start_ns"))[
+        np.argsort(nexts.array("start_ns"), kind="stable")
+    ]
+    first = np.searchsorted(begin, starts.array("end_ns"))
+    first = first[first < len(begin)]
+    edge = np.median(starts.array("end_ns") - starts.array("start_ns")) + np.median(duration[first])
+    usual = float(np.median(np.delete(duration, first))) if len(duration) > len(first) else 0.0
+    each_ns = max(float(edge) - usual, 0.0)
+    total_ns = each_ns * len(starts)
+    share = total_ns / max(float(subject.steady.total_ns), 1.0)
+    if share < LEAST_SHARE:
+        return
+    per_step_ms = total_ns / subject.steady_steps / 1e6
+    yield Finding(
+        Insight(
+            rule=RULE.name,
+            title=f"Every epoch starts its loader workers anew: {each_ns / 1e6:.0f} ms each time",
+            why="Without persistent_workers the processes end with the epoch and the next one waits for new ones.",
+            evidence=(
+                Evidence(
+                    f"{len(starts)} starts in {subject.steady_steps} steady steps, {share:.1%} of their time",
+                    "mark",
+                    "dataloader_start",
+                ),
+                Evidence(f"num_workers={seen.workers}, persistent_workers=False"),
+            ),
+            saving=Saving(0.7 * per_step_ms, 1.1 * per_step_ms, subject.mean_step_ns / 1e6),
+            confidence="high",
+            fix=f"DataLoader(..., num_workers={seen.workers}, persistent_workers=True)",
+            experiment=Experiment(
+                "arguments", target="torch.utils.data.DataLoader", arguments={"persistent_workers": True}
+            ),
+            resource="input",
+        )
+    )
+
+
+RULE = Rule("worker_restart", 20, "epochs and waits of the DataLoader", judge, scope="cpu", breadth=0)

@@ -1,0 +1,339 @@
+"""What rules look at: a recording with the facts that many rules share, each computed once and only when asked.
+
+Enters: a `Recording`, complete or not. Leaves: steady steps and their time, the samples of the thread that
+makes the steps, pool workers, operator calls of deep windows, device summaries, settings of the program.
+Every fact that the recording lacks raises `NotEnough` with what to record; no fact is ever made up.
+
+The time of a step is from its start to the start of the next one, so that work between two calls of a
+model counts; steps that a deep window slowed down are left out of everything sampled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sonde.analyze.gpu_summary import GpuSummary, gpu_summary
+from sonde.analyze.intervals import Spans, union
+from sonde.analyze.join import rows_of
+from sonde.analyze.rank_summary import summaries
+from sonde.analyze.steps import StepReport, step_reports
+from sonde.columns import Array, Table
+from sonde.insights.calls import Calls, window_calls
+from sonde.insights.model import Evidence, NotEnough, Saving
+from sonde.insights.shares import Share, wilson
+from sonde.insights.stack_index import Mask, StackIndex
+from sonde.store.recording import Recording
+
+FEWEST_STEPS = 3  # steady steps below which nothing is said about a step
+FEWEST_SAMPLES = 40  # host samples below which a share of 10 % cannot be told from 0
+LONGEST_GAP = 10.0  # of the median step: a longer pause between steps is another activity
+RECORD_STEPS = "no steps were found: train with an optimizer, call a model, or mark steps with sonde.step()"
+RECORD_SAMPLES = "too few samples in steady steps: run more steps, or record with a higher --rate"
+
+
+@dataclass(frozen=True)
+class Host:
+    """Samples of the thread that makes the steps, within steady steps; preempted ones are left out."""
+
+    samples: Table
+    stack: Array  # row in `stacks`, -1 when unknown
+    weight: Array  # float ns
+    waiting: Mask
+    whole_ns: float
+    looks: float  # samples that the whole stands for
+    preempted_share: float  # of the thread's time, as if it had not been left out
+
+    def __len__(self) -> int:
+        return len(self.stack)
+
+
+class Subject:
+    """One recording under judgement."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.meta = recording.meta
+
+    def table(self, name: str) -> Table:
+        return self.recording.table(name)
+
+    # Steps ------------------------------------------------------------------
+
+    @cached_property
+    def has_device(self) -> bool:
+        return len(self.table("kernels")) > 0
+
+    @cached_property
+    def report(self) -> StepReport:
+        """The steps of the process that made most of them."""
+        reports = step_reports(self.table("marks"))
+        if not reports:
+            raise NotEnough(RECORD_STEPS)
+        return max(reports, key=lambda r: (len(r.steps), -r.process))
+
+    @cached_property
+    def _steady(self) -> tuple[Array, Array]:
+        """Start and end of the steady steps that no window slowed; an end is the next start where near."""
+        steps = self.report.steps[self.report.warmup :]
+        if len(steps) < FEWEST_STEPS:
+            raise NotEnough(f"{len(steps)} steady steps; at least {FEWEST_STEPS} are needed: run more steps")
+        start = np.array([s.start_ns for s in steps], np.int64)
+        end = start + np.array([s.duration_ns for s in steps], np.int64)
+        following = np.concatenate((start[1:], end[-1:]))
+        near = following - end <= LONGEST_GAP * max(float(np.median(end - start)), 1.0)
+        end = np.where(near & (following > end), following, end)
+        marks = self.table("marks")
+        windows = marks.take(marks.text("kind").equals("window"))
+        spans = union(windows.array("start_ns"), windows.array("end_ns"))
+        clear = spans.within(start, end) == 0
+        if int(clear.sum()) >= FEWEST_STEPS:
+            start, end = start[clear], end[clear]
+        return start, end
+
+    @cached_property
+    def steady(self) -> Spans:
+        return union(*self._steady)
+
+    @cached_property
+    def steady_steps(self) -> int:
+        return len(self._steady[0])
+
+    @cached_property
+    def step_ns(self) -> float:
+        """T: the median steady step, start to start. Of a trace of a device: what its steps tell."""
+        if self.has_device:
+            return self.device_step_ns
+        start, end = self._steady
+        return max(float(np.median(end - start)), 1.0)
+
+    @cached_property
+    def mean_step_ns(self) -> float:
+        """The mean of the steady steps: holds what only some of them pay for."""
+        if self.has_device:
+            return self.device_step_ns
+        start, end = self._steady
+        return max(float(np.mean(end - start)), 1.0)
+
+    @property
+    def step_ms(self) -> float:
+        return self.step_ns / 1e6
+
+    # Samples ----------------------------------------------------------------
+
+    @cached_property
+    def stacks(self) -> StackIndex:
+        return StackIndex(self.table("frames"), self.table("stacks"))
+
+    @cached_property
+    def thread(self) -> int:
+        """The thread that makes the steps."""
+        marks = self.table("marks")
+        rows = marks.text("kind").equals("step") & (marks.array("process") == self.report.process)
+        own = marks.array("thread")[rows]
+        own = own[own >= 0]
+        if len(own):
+            return int(np.bincount(own).argmax())
+        threads = self.table("threads")
+        mine = np.flatnonzero(
+            (threads.array("process") == self.report.process) & threads.text("kind").equals("main")
+        )
+        if not len(mine):
+            raise NotEnough("the thread that makes the steps is not known")
+        return int(threads.array("thread")[mine[0]])
+
+    def in_steady(self, time_ns: Array) -> Mask:
+        """Which moments fall into steady steps."""
+        spans = self.steady
+        at = np.searchsorted(spans.starts, time_ns, "right") - 1
+        inside: Mask = (at >= 0) & (time_ns < spans.ends[np.maximum(at, 0)])
+        return inside
+
+    @cached_property
+    def host(self) -> Host:
+        samples = self.table("samples")
+        mine = (samples.array("thread") == self.thread) & self.in_steady(samples.array("time_ns"))
+        samples = samples.take(np.flatnonzero(mine))
+        weight = np.maximum(samples.array("weight_ns"), 0).astype(np.float64)
+        waiting = samples.text("state").equals("waiting")
+        preempted = waiting & samples.text("reason").equals("preempted")
+        everything = float(weight.sum())
+        lost = float(weight[preempted].sum()) / everything if everything else 0.0
+        keep = ~preempted
+        samples, weight, waiting = samples.take(np.flatnonzero(keep)), weight[keep], waiting[keep]
+        if len(samples) < FEWEST_SAMPLES:
+            raise NotEnough(f"{RECORD_SAMPLES} ({len(samples)} seen, {FEWEST_SAMPLES} needed)")
+        running = weight[~waiting]
+        period = float(np.median(running)) if len(running) else float(np.median(weight))
+        whole = float(weight.sum())
+        stack = samples.array("stack").astype(np.int64)
+        stack = np.where((stack >= 0) & (stack < len(self.stacks)), stack, -1)
+        return Host(samples, stack, weight, waiting, whole, whole / max(period, 1.0), lost)
+
+    def host_mask(self, stacks: Mask) -> Mask:
+        """Host samples whose stack is in a mask over `stacks`."""
+        at = self.host.stack
+        if not len(stacks):
+            return np.zeros(len(at), np.bool_)
+        found: Mask = (at >= 0) & stacks[np.maximum(at, 0)]
+        return found
+
+    def host_with(self, name: str | None = None, **columns: str) -> Mask:
+        """Host samples with a matching frame anywhere on their stack."""
+        index = self.stacks
+        return self.host_mask(index.on_stack(index.frames_where(name, **columns)))
+
+    def share(self, claim: Mask) -> Share:
+        """Share of the step that the host samples in the mask stand for."""
+        host = self.host
+        return wilson(float(host.weight[claim].sum()), host.whole_ns, host.looks)
+
+    def saving(self, share: Share, low: float = 1.0, high: float = 1.0) -> Saving:
+        """What a step would lose if a fix won back `low` to `high` of a share.
+
+        Of a median step at least, of a mean step at most: where only some steps pay, both are true.
+        """
+        shortest, longest = sorted((self.step_ns, self.mean_step_ns))
+        return Saving(share.low * low * shortest / 1e6, share.high * high * longest / 1e6, self.step_ms)
+
+    def lines(self, claim: Mask, limit: int = 2) -> list[Evidence]:
+        """The user's own lines behind host samples, heaviest first, as evidence."""
+        host = self.host
+        at = host.stack[claim]
+        frame = np.where(at >= 0, self.stacks.user_line[np.maximum(at, 0)], -1) if len(self.stacks) else at
+        frames = self.stacks.frames
+        known = frame >= 0
+        weight = np.bincount(frame[known], host.weight[claim][known], minlength=len(frames))
+        found: dict[tuple[str, int, str], float] = {}
+        for row in np.flatnonzero(weight).tolist():
+            place = (
+                frames.text("file")[row] or "",
+                int(frames.array("line")[row]),
+                frames.text("name")[row] or "",
+            )
+            found[place] = found.get(place, 0.0) + float(weight[row])
+        ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        return [
+            Evidence(
+                f"{name} ({file.rpartition('/')[2]}:{line}): {ns / host.whole_ns:.1%} of the step",
+                "line",
+                name,
+                file,
+                line,
+            )
+            for (file, line, name), ns in ordered[:limit]
+        ]
+
+    @cached_property
+    def workers(self) -> Table:
+        """Samples of the pool workers of the same process, in steady steps."""
+        threads, samples = self.table("threads"), self.table("samples")
+        mine = threads.array("thread")[
+            (threads.array("process") == self.report.process) & threads.text("kind").equals("omp")
+        ]
+        chosen = np.isin(samples.array("thread"), mine) & self.in_steady(samples.array("time_ns"))
+        return samples.take(np.flatnonzero(chosen))
+
+    # Marks and settings ---------------------------------------------------------
+
+    def marks(self, kind: str) -> Table:
+        """Marks of one kind of the process that makes the steps."""
+        marks = self.table("marks")
+        return marks.take(
+            np.flatnonzero(marks.text("kind").equals(kind) & (marks.array("process") == self.report.process))
+        )
+
+    def steady_marks(self, kind: str, name: str | None = None) -> Table:
+        """Marks of one kind that begin in steady steps."""
+        marks = self.marks(kind)
+        keep = self.in_steady(marks.array("start_ns"))
+        if name is not None:
+            keep &= marks.text("name").equals(name)
+        return marks.take(np.flatnonzero(keep))
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """What the program said about itself: threads, flags, optimizer, loaders. Later words win."""
+        found: dict[str, Any] = {}
+        marks = self.table("marks")
+        rows = marks.text("kind").equals("settings")
+        with contextlib.suppress(NotEnough):  # no steps: any process may speak
+            rows &= marks.array("process") == self.report.process
+        for text in marks.text("extra").take(np.flatnonzero(rows)).tolist():
+            try:
+                said = json.loads(text or "{}")
+            except ValueError:
+                continue
+            if isinstance(said, dict):
+                for key, value in said.items():
+                    grows = key in ("loaders", "optimizers") and isinstance(value, list)
+                    found[key] = [*found.get(key, []), *value] if grows else value
+        return found
+
+    @cached_property
+    def environment(self) -> dict[str, str]:
+        """Variables that steer speed: at the start, and as the program set them."""
+        own = self.settings.get("environment")
+        return {**self.meta.environment, **(own if isinstance(own, dict) else {})}
+
+    def need_settings(self) -> dict[str, Any]:
+        if not self.settings:
+            raise NotEnough("the program's settings were not recorded: record it with sonde run")
+        return self.settings
+
+    def counter_steady(self, name: str) -> float:
+        """Growth of a counter over the steady steps, per second."""
+        counters = self.table("counters")
+        rows = counters.text("name").equals(name) & np.isin(
+            counters.array("process"), [self.report.process, -1]
+        )
+        time_ns, value = counters.array("time_ns")[rows], counters.array("value")[rows]
+        inside = (time_ns >= self.steady.starts[0]) & (time_ns < self.steady.ends[-1])
+        time_ns, value = time_ns[inside], value[inside]
+        if len(value) < 2 or time_ns.max() <= time_ns.min():
+            raise NotEnough(f"too few readings of {name} in steady steps: run for some seconds")
+        order = np.argsort(time_ns, kind="stable")
+        return float((value[order][-1] - value[order][0]) / ((time_ns.max() - time_ns.min()) / 1e9))
+
+    # Operator calls ---------------------------------------------------------------
+
+    @cached_property
+    def calls(self) -> Calls:
+        """Operator calls of the deep windows (of a trace: of all its steps), with self times."""
+        return window_calls(self)
+
+    # Devices --------------------------------------------------------------------
+
+    @cached_property
+    def gpu(self) -> GpuSummary:
+        if not self.has_device:
+            raise NotEnough("no device events were recorded")
+        return gpu_summary(summaries(self.table, self.meta.program or "trace"))
+
+    @cached_property
+    def device_steps(self) -> int:
+        """Steps after warm-up that a device's window holds; 1 when the trace names none."""
+        return max((r.steps.count - r.steps.warmup for r in self.gpu.ranks), default=1) or 1
+
+    @cached_property
+    def device_step_ns(self) -> float:
+        """The median step of the ranks, or the whole window where no steps are named."""
+        medians = [r.steps.median_ns for r in self.gpu.ranks if r.steps.median_ns > 0]
+        if medians:
+            return float(np.median(medians))
+        windows = [float(d.time.window_ns) for r in self.gpu.ranks for d in r.devices]
+        if not windows:
+            raise NotEnough("no device event lasts any time")
+        return max(float(np.median(windows)), 1.0)
+
+
+def thread_process(subject: Subject, threads: Array) -> Array:
+    """The process of each thread number, -1 when unknown."""
+    table = subject.table("threads")
+    at = rows_of(table.array("thread"), threads)
+    return np.where(at >= 0, table.array("process")[np.maximum(at, 0)] if len(table) else -1, -1)

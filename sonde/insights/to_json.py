@@ -1,0 +1,47 @@
+"""A report of insights as plain data, with the documented keys of the design (§5) and some more.
+
+`insights` [{rule, title, why, evidence, saving_ms_per_step {low, high}, saving_share, confidence, fix, experiment,
+resource}], `step_ms`, `remaining_ms`, `verdict` {bound, shares, evidence}, `not_judged` {rule: reason}, `silent`,
+`not_applicable`, `failed` {rule: exception}.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from sonde.insights.engine import Report
+from sonde.insights.model import Insight
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    """Everything a program may want to know."""
+    bound = report.bound
+    return {
+        "insights": [insight_json(i) for i in report.insights],
+        "step_ms": report.step_ms,
+        "remaining_ms": report.remaining_ms,
+        "verdict": None
+        if bound is None
+        else {"bound": bound.word, "shares": bound.shares, "evidence": list(bound.evidence)},
+        "not_judged": report.not_judged,
+        "silent": list(report.silent),
+        "not_applicable": list(report.not_applicable),
+        "failed": report.failed,
+    }
+
+
+def insight_json(insight: Insight) -> dict[str, Any]:
+    saving = insight.saving
+    return {
+        "rule": insight.rule,
+        "title": insight.title,
+        "why": insight.why,
+        "evidence": [asdict(e) for e in insight.evidence],
+        "saving_ms_per_step": None if saving is None else {"low": saving.low_ms, "high": saving.high_ms},
+        "saving_share": None if saving is None else saving.share,
+        "confidence": insight.confidence,
+        "fix": insight.fix,
+        "experiment": asdict(insight.experiment),
+        "resource": insight.resource,
+    }
