@@ -81,8 +81,9 @@ clean:  ## remove everything that make made
 	@scripts/environment.sh $(VENV) $(PYTHON) demo '$(TORCH)'
 	@touch $@
 
-.make/test-environment: pyproject.toml scripts/environment.sh scripts/packages.sh
+.make/test-environment: pyproject.toml scripts/environment.sh scripts/packages.sh scripts/pprof.sh
 	@mkdir -p .make
 	@scripts/packages.sh g++ cmake -- gdb chromium perf
+	@scripts/pprof.sh .make/pprof
 	@scripts/environment.sh $(VENV) $(PYTHON) test '$(TORCH)'
 	@touch $@ .make/demo-environment

@@ -29,6 +29,8 @@ if [ "$kind" = test ]; then
   say "tools of the tests: pytest, hypothesis, mypy, ruff, import-linter"
   "${pip[@]}" "scikit-build-core>=0.10" "pytest>=8" pytest-xdist pytest-timeout hypothesis \
     "mypy>=1.10" "ruff>=0.8" "import-linter>=2"
+  say "other tools' readers: perfetto's messages, JSON schema"
+  "${pip[@]}" perfetto jsonschema || echo "[set-up] not here, so tests that use them are skipped: perfetto, jsonschema" >&2
 fi
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 pwd > "$site/sonde-clone.pth"

@@ -17,10 +17,10 @@ MAX_BYTES = 200_000
 
 def source_hash() -> str:
     """Hash of names and contents of everything the bundle is made of."""
-    named = [p for p in (WEB / "src").rglob("*") if p.is_file()]
-    named += [WEB / "package-lock.json", WEB / "vite.config.js"]
+    listed = [p.relative_to(WEB).as_posix() for p in (WEB / "src").rglob("*") if p.is_file()]
+    listed += ["package-lock.json", "vite.config.js", "../sonde/layers.json"]
     total = hashlib.sha256()
-    for name in sorted(p.relative_to(WEB).as_posix() for p in named):
+    for name in sorted(listed):
         total.update(name.encode() + b"\0")
         total.update(hashlib.sha256((WEB / name).read_bytes()).hexdigest().encode() + b"\n")
     return total.hexdigest()

@@ -12,7 +12,7 @@ function files(folder) {
 
 export function sourceHash(root) {
   const hash = createHash("sha256");
-  const listed = [...files(join(root, "src")), join(root, "package-lock.json"), join(root, "vite.config.js")]
+  const listed = [...files(join(root, "src")), ...["package-lock.json", "vite.config.js", "../sonde/layers.json"].map((name) => join(root, name))]
     .map((path) => relative(root, path).split(sep).join("/"))
     .sort((a, b) => (a < b ? -1 : 1));
   for (const name of listed) {

@@ -33,6 +33,7 @@ FORMATS: dict[str, Format] = {
     "pprof": Format("sonde.export.pprof", ".pb.gz", "go tool pprof, Pyroscope", binary=True),
     "perfetto": Format("sonde.export.perfetto", ".pftrace", "Perfetto", binary=True),
     "chrome": Format("sonde.export.chrome", ".trace.json", "Perfetto, chrome://tracing, torch's viewers"),
+    "firefox": Format("sonde.export.firefox", ".firefox.json", "profiler.firefox.com"),
     "svg": Format("sonde.export.svg", ".svg", "any browser: a static flame graph"),
     "csv": Format("sonde.export.tables", ".csv.zip", "spreadsheets: a file per table", "write_csv", True),
     "parquet": Format("sonde.export.tables", ".parquet.zip", "DuckDB, Polars, Spark", "write_parquet", True),

@@ -19,6 +19,7 @@ from sonde.store.recording import Recording
 from sonde.version import __version__
 
 OP_CATEGORY = {"op": "cpu_op", "annotation": "user_annotation", "python": "python_function"}
+FIRST_TRACK = 1_000_000_000  # tracks of marks: above every thread id of an operating system
 KERNEL_CATEGORY = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_memset", "sync": "cuda_sync"}
 
 
@@ -48,6 +49,10 @@ def _us(ns: int) -> str:
     return f"{sign}{whole}.{rest:03d}"
 
 
+def _named(what: str, pid: int, tid: int, name: str) -> str:
+    return json.dumps({"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}})
+
+
 def _complete(
     name: str | None, cat: str, pid: Any, tid: Any, start: int, end: int, args: dict[str, Any]
 ) -> str:
@@ -62,17 +67,17 @@ def _events(recording: Recording) -> Iterator[str]:
     for row in range(len(processes)):
         pid = int(processes.array("pid")[row])
         name = processes.text("command")[row] or "program"
-        yield json.dumps({"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}})
+        yield _named("process_name", pid, 0, name)
     for row in range(len(threads)):
         pid = pid_of.get(int(threads.array("process")[row]), 0)
         tid = int(threads.array("tid")[row])
         tid_of[int(threads.array("thread")[row])] = (pid, tid)
-        name = f"{threads.text('name')[row] or threads.text('kind')[row] or 'thread'} {tid}"
-        yield json.dumps({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}})
+        name = threads.text("name")[row] or threads.text("kind")[row] or "thread"
+        yield _named("thread_name", pid, tid, name)
     yield from _ops(recording.table("ops"), tid_of)
     yield from _launches(recording.table("launches"), tid_of)
     yield from _kernels(recording.table("kernels"))
-    yield from _marks(recording.table("marks"), pid_of)
+    yield from _marks(recording, pid_of)
     yield from _counters(recording.table("counters"), pid_of)
 
 
@@ -124,13 +129,29 @@ def _kernels(kernels: Table) -> Iterator[str]:
         yield _complete(name, KERNEL_CATEGORY.get(kind or "", "kernel"), device, stream, start, end, args)
 
 
-def _marks(marks: Table, pid_of: dict[int, int]) -> Iterator[str]:
+def _marks(recording: Recording, pid_of: dict[int, int]) -> Iterator[str]:
+    """Marks that the calls and kernels do not show already: those of a trace were made from its annotations."""
+    ops, kernels, marks = (recording.table(t) for t in ("ops", "kernels", "marks"))
+    shown: set[tuple[int, int]] = set()
+    for table in (ops, kernels):
+        notes = table.take(table.text("kind").equals("annotation"))
+        shown.update(zip(notes.array("start_ns").tolist(), notes.array("end_ns").tolist(), strict=True))
+    tracks: dict[tuple[int, str | None], int] = {}
     columns = [marks.array(c).tolist() for c in ("process", "number", "start_ns", "end_ns")]
     for process, number, start, end, kind, name in zip(
         *columns, marks.text("kind").tolist(), marks.text("name").tolist(), strict=True
     ):
+        if (start, end) in shown:
+            continue
         title = f"ProfilerStep#{number}" if kind == "step" else name or kind
-        yield _complete(title, "user_annotation", pid_of.get(process, 0), f"sonde {kind}s", start, end, {})
+        if kind == "window":
+            yield _complete(title, "Trace", "Spans", "PyTorch Profiler", start, end, {})
+            continue
+        pid = pid_of.get(process, 0)
+        if (pid, kind) not in tracks:
+            tracks[pid, kind] = FIRST_TRACK + len(tracks)
+            yield _named("thread_name", pid, tracks[pid, kind], f"{kind}s")
+        yield _complete(title, "user_annotation", pid, tracks[pid, kind], start, end, {})
 
 
 def _counters(counters: Table, pid_of: dict[int, int]) -> Iterator[str]:
@@ -146,7 +167,14 @@ def _samples(recording: Recording, stream: BinaryIO) -> None:
         return
     profile = profile_of(recording)
     threads = recording.table("threads")
-    tid_of = dict(zip(threads.array("thread").tolist(), threads.array("tid").tolist(), strict=True))
+    processes = recording.table("processes")
+    pid_of = dict(zip(processes.array("process").tolist(), processes.array("pid").tolist(), strict=True))
+    place_of = {
+        thread: (pid_of.get(process, 0), tid)
+        for thread, process, tid in zip(
+            *(threads.array(c).tolist() for c in ("thread", "process", "tid")), strict=True
+        )
+    }
     frames: dict[str, dict[str, Any]] = {}
     for node, (parent, frame) in enumerate(zip(profile.parent.tolist(), profile.frame.tolist(), strict=True)):
         frames[str(node)] = {
@@ -156,8 +184,8 @@ def _samples(recording: Recording, stream: BinaryIO) -> None:
     stream.write(b',\n"stackFrames": ' + json.dumps(frames).encode("utf-8", "replace") + b',\n"samples": [')
     separator = b"\n"
     for i in np.argsort(profile.time_ns, kind="stable").tolist():
-        tid = tid_of.get(int(profile.thread[i]), int(profile.thread[i]))
-        head = json.dumps({"cpu": 0, "tid": tid, "name": "cpu", "sf": str(profile.stack[i])})[:-1]
+        pid, tid = place_of.get(int(profile.thread[i]), (0, int(profile.thread[i])))
+        head = json.dumps({"cpu": 0, "pid": pid, "tid": tid, "name": "cpu", "sf": str(profile.stack[i])})[:-1]
         line = f'{head}, "ts": {_us(int(profile.time_ns[i]))}, "weight": {int(profile.weight_ns[i])}}}'
         stream.write(separator + line.encode())
         separator = b",\n"

@@ -6,6 +6,7 @@ break a line in two, so it is written as `:` or a space.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import BinaryIO
 
 import numpy as np
@@ -19,16 +20,35 @@ def write(recording: Recording, stream: BinaryIO) -> None:
         stream.write(line.encode("utf-8", "replace") + b"\n")
 
 
-def collapsed_lines(profile: StackProfile) -> list[str]:
-    """One line per distinct text, in the order of the tree: places of one native function read the same."""
+def collapsed_lines(profile: StackProfile) -> Iterator[str]:
+    """One line per distinct text, in the order of the tree: places of one native function read the same.
+
+    Nodes that read the same are joined first, so that no two texts need to be held to be compared:
+    those of deep stacks would fill the memory.
+    """
     clean = [label.replace(";", ":").replace("\n", " ").replace("\r", " ") for label in profile.labels]
-    weights = np.zeros(len(profile.parent), np.int64)
-    np.add.at(weights, profile.stack, profile.weight_ns)
-    texts: list[str] = []
-    total: dict[str, int] = {}
-    for node, (parent, frame) in enumerate(zip(profile.parent.tolist(), profile.frame.tolist(), strict=True)):
-        text = f"{texts[parent]};{clean[frame]}" if parent >= 0 else clean[frame]
+    own_ns = np.zeros(len(profile.parent), np.int64)
+    np.add.at(own_ns, profile.stack, profile.weight_ns)
+    joined: dict[tuple[int, str], int] = {}
+    node_of: list[int] = []
+    total_ns: list[int] = []
+    for parent, frame, ns in zip(
+        profile.parent.tolist(), profile.frame.tolist(), own_ns.tolist(), strict=True
+    ):
+        node = joined.setdefault((node_of[parent] if parent >= 0 else -1, clean[frame]), len(joined))
+        node_of.append(node)
+        if node == len(total_ns):
+            total_ns.append(0)
+        total_ns[node] += ns
+    steps = list(joined)  # the key of a node: its parent and its text
+    for node, ns in enumerate(total_ns):
+        if ns > 0:
+            yield f"{_path(steps, node)} {ns}"
+
+
+def _path(steps: list[tuple[int, str]], node: int) -> str:
+    texts = []
+    while node >= 0:
+        node, text = steps[node]
         texts.append(text)
-        if weights[node] > 0:
-            total[text] = total.get(text, 0) + int(weights[node])
-    return [f"{text} {weight}" for text, weight in total.items()]
+    return ";".join(reversed(texts))

@@ -1,4 +1,4 @@
-"""Perfetto's protobuf: calls and kernels as track events, stack samples, counters, in one file.
+"""Perfetto's protobuf: calls, kernels and marks as track events, stack samples, counters, in one file.
 
 Field numbers are those of perfetto's trace_packet.proto and what it includes.
 Times are CLOCK_MONOTONIC nanoseconds written as the trace's own clock: the
@@ -21,7 +21,7 @@ SEQUENCE = 1
 STATE_CLEARED, STATE_NEEDED = 1, 2
 SLICE_BEGIN, SLICE_END, COUNTER = 1, 2, 4
 # Track ids: threads, streams and counters must not collide.
-STREAM_BASE, COUNTER_BASE, PROCESS_BASE = 1 << 32, 1 << 40, 1 << 48
+STREAM_BASE, MARK_BASE, COUNTER_BASE, PROCESS_BASE = 1 << 32, 1 << 36, 1 << 40, 1 << 48
 
 
 def write(recording: Recording, stream: BinaryIO) -> None:
@@ -56,6 +56,21 @@ def _tracks(recording: Recording) -> Iterator[bytes]:
     for number, (device, queue) in enumerate(pairs.tolist()):
         track = pb.integer(1, STREAM_BASE + number) + pb.text(2, f"GPU {device} stream {queue}")
         yield _packet(pb.message(60, track))
+    kinds, _ = _mark_tracks(recording)
+    for number, (process, kind) in enumerate(kinds):
+        track = pb.integer(1, MARK_BASE + number) + pb.text(2, f"{kind}s")
+        yield _packet(pb.message(60, track + pb.integer(5, PROCESS_BASE + process)))
+
+
+def _mark_tracks(recording: Recording) -> tuple[list[tuple[int, str]], list[int]]:
+    """A track per process and kind of mark (steps, phases, windows, …), and the track of each mark."""
+    marks = recording.table("marks")
+    numbers: dict[tuple[int, str], int] = {}
+    tracks = [
+        MARK_BASE + numbers.setdefault((process, kind or "mark"), len(numbers))
+        for process, kind in zip(marks.array("process").tolist(), marks.text("kind").tolist(), strict=True)
+    ]
+    return list(numbers), tracks
 
 
 def _slices(recording: Recording) -> Iterator[bytes]:
@@ -76,6 +91,18 @@ def _slices(recording: Recording) -> Iterator[bytes]:
         names = kernels.text("name").tolist()
         tracks = (number + STREAM_BASE).tolist()
         add(kernels.array("start_ns").tolist(), kernels.array("end_ns").tolist(), tracks, names)
+    marks = recording.table("marks")
+    titles = [
+        f"{kind or 'mark'} {number}" if number >= 0 else name or kind
+        for kind, name, number in zip(
+            marks.text("kind").tolist(),
+            marks.text("name").tolist(),
+            marks.array("number").tolist(),
+            strict=True,
+        )
+    ]
+    starts, ends = marks.array("start_ns").tolist(), marks.array("end_ns").tolist()
+    add(starts, ends, _mark_tracks(recording)[1], titles)
     rows.sort()
     for time, begins, _, track, name in rows:
         kind = pb.integer(9, SLICE_BEGIN if begins else SLICE_END) + pb.integer(11, track)

@@ -12,13 +12,10 @@ from typing import BinaryIO
 import numpy as np
 
 from sonde.export.profile import StackProfile, profile_of
+from sonde.layers import layer_fills
 from sonde.store.recording import Recording
 
 WIDTH_PX, ROW_PX, CHARACTER_PX, SMALLEST_PX = 1200, 17, 6.6, 0.35
-COLOURS = {
-    "python": "#4c78a8", "module": "#72b7b2", "op": "#54a24b", "native": "#b9b0a2",
-    "jit": "#e4a32f", "gpu": "#b279a2", "kernel": "#d8615c", "label": "#9d9d9d",
-}  # fmt: skip
 
 
 def write(recording: Recording, stream: BinaryIO) -> None:
@@ -39,7 +36,7 @@ def draw(profile: StackProfile, title: str) -> str:
     scale = WIDTH_PX / whole
     shown = np.flatnonzero(total * scale >= SMALLEST_PX)
     height = (int(depth[shown].max(initial=0)) + 2) * ROW_PX + 8
-    layers = profile.frames.text("layer").tolist()
+    layers, fills = profile.frames.text("layer").tolist(), layer_fills()
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH_PX} {height}" '
         f'font-family="Verdana, sans-serif" font-size="11">',
@@ -50,7 +47,7 @@ def draw(profile: StackProfile, title: str) -> str:
         x, width = left[node] * scale, total[node] * scale
         y = (int(depth[node]) + 1) * ROW_PX + 4
         name = profile.labels[frame]
-        colour = COLOURS.get(layers[frame] or "", "#b9b0a2")
+        colour = fills.get(layers[frame] or "", fills["native"])
         tip = f"{name} — {total[node] / 1e6:.1f} ms, {100 * total[node] / whole:.1f} % of on-CPU time"
         fits = int((width - 4) / CHARACTER_PX)
         label = "" if fits < 3 else name if len(name) <= fits else name[: fits - 1] + "…"

@@ -1,8 +1,9 @@
 """Collapsed stacks (`root;frame;leaf 12` per line) of flamegraph tools → frames, stacks, samples.
 
 The number is a count of samples or a time in an unknown unit; it is taken as
-nanoseconds unless the numbers are small enough to be counts of a sampler, in
-which case each counts as one sample of 10 ms and `meta.details` says so.
+nanoseconds unless the numbers are small enough to be counts of a sampler (ten
+million are a day at 100 Hz), in which case each counts as one sample of 10 ms
+and `meta.details` says so.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sonde.store.recording import Recording
 
 COUNT_NS = 10_000_000  # weight of one sample where the file counts samples
 _LINE = re.compile(r"^(?P<stack>.*\S)\s+(?P<weight>\d+(\.\d+)?)\s*$")
-_LARGEST_COUNT = 10**9
+_LARGEST_COUNT = 10**7
 
 
 def sniff(head: bytes) -> bool:

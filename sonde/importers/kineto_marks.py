@@ -134,7 +134,7 @@ def _device_name(kind: int, index: int) -> str:
 
 
 def counters_of(trace: NativeTrace, events: Events, threads: Threads) -> Table:
-    """Counter events: one row per reading, named `event/series` where a series has a name."""
+    """Counter events: one row per reading, named `event/series`, or `event` where both are one."""
     composed = trace.text(events.restrict(trace.compose(COUNTERS, [True] * len(trace.argument_keys()))))
     time, process, name, value = [], [], [], []
     for row in range(len(events)):
@@ -143,7 +143,8 @@ def counters_of(trace: NativeTrace, events: Events, threads: Threads) -> Table:
             if isinstance(reading, (int, float)) and not isinstance(reading, bool):
                 time.append(int(events.start_ns[row]))
                 process.append(int(threads.process_of_track[events.track[row]]))
-                name.append(f"{events.name[row]}/{series}")
+                counter = events.name[row]
+                name.append(series if series == counter else f"{counter}/{series}")
                 value.append(float(reading))
     return build.table(
         "counters",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from sonde.store.recording import Recording
 _UNIT_NS = {"nanoseconds": 1.0, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}
 _SAMPLE_NS = 10_000_000.0  # for unit "none": a count of samples
 _LARGEST = 2 << 30
+_NAME_AND_ID = re.compile(r"^(?P<name>.*) (?P<id>-?\d{1,18})$", re.DOTALL)  # how Sonde names a thread
 
 
 def sniff(head: bytes) -> bool:
@@ -37,19 +39,27 @@ def read(path: Path) -> Recording:
     except (KeyError, TypeError, AttributeError):
         raise InputError(f"{path} is no speedscope file: it has no shared.frames and profiles") from None
     samples = StackSamples()
+    for key in shared:
+        samples.frame(key)
+    ours = str(document.get("exporter", "")).startswith("sonde")
     units = set()
     for number, profile in enumerate(profiles):
         try:
             units.add(str(profile["unit"]))
             scale = _UNIT_NS.get(profile["unit"], _SAMPLE_NS)
-            thread = samples.thread_of(-1, number, str(profile.get("name") or f"profile {number}"))
+            name, tid = str(profile.get("name") or f"profile {number}"), number
+            if ours and (found := _NAME_AND_ID.match(name)):
+                name, tid = found["name"], int(found["id"])
+            thread = samples.thread_of(-1, tid, name)
             if profile["type"] == "sampled":
                 _sampled(samples, thread, profile, shared, scale)
             else:
                 _evented(samples, thread, profile, shared, scale)
         except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             samples.lose("bad_profile", "events", f"profile {number} cannot be read: {error!r}")
-    return samples.recording("speedscope", path, {"units": sorted(units), "name": document.get("name")})
+    title = document.get("name")
+    program = title if ours and isinstance(title, str) else path.name
+    return samples.recording("speedscope", path, {"units": sorted(units), "name": title}, program)
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -70,10 +80,14 @@ def _frame(frame: dict[str, Any]) -> FrameKey:
     key = frame_of(str(frame["name"]))
     file = frame.get("file")
     line = frame.get("line")
-    if key.file is None and isinstance(file, str):
-        layer = "python" if file.endswith((".py", ".pyx")) else key.layer
-        return FrameKey(layer, key.name, file, line if isinstance(line, int) and 0 <= line < 2**31 else -1)
-    return key
+    line = line if isinstance(line, int) and 0 < line < 2**31 else -1
+    if not isinstance(file, str):
+        return key
+    if key.file is None:
+        layer = "python" if key.layer == "native" and file.endswith((".py", ".pyx")) else key.layer
+        return FrameKey(layer, key.name, file, line)
+    # The name holds the last part of the path; the frame holds all of it.
+    return FrameKey(key.layer, key.name, file, line) if file.endswith(key.file) else key
 
 
 def _sampled(

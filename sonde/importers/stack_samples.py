@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import sonde
+from sonde.analyze.labels import PREFIXED
 from sonde.columns import Interner, Table, Text
 from sonde.store import build
 from sonde.store.meta import Meta
@@ -49,9 +50,12 @@ class StackSamples:
     def thread_of(self, pid: int, tid: int, name: str) -> int:
         return self.threads.setdefault((pid, tid, name), len(self.threads))
 
+    def frame(self, key: FrameKey) -> int:
+        return self.frames.setdefault(key, len(self.frames))
+
     def node(self, parent: int, key: FrameKey) -> int:
         """The stack that adds a frame to `parent` (-1: none)."""
-        frame = self.frames.setdefault(key, len(self.frames))
+        frame = self.frame(key)
         found = self.nodes.get((parent, frame))
         if found is None:
             found = self.nodes[parent, frame] = len(self.nodes)
@@ -75,7 +79,9 @@ class StackSamples:
         before = self.losses.get(cause)
         self.losses[cause] = (count, unit, detail) if before is None else (before[0] + count, *before[1:])
 
-    def recording(self, source: str, path: Path, details: dict[str, object] | None = None) -> Recording:
+    def recording(
+        self, source: str, path: Path, details: dict[str, object] | None = None, program: str | None = None
+    ) -> Recording:
         keys = list(self.frames)
         start = min(self.time_ns, default=0)
         end = max((t + w for t, w in zip(self.time_ns, self.weight_ns, strict=True)), default=0)
@@ -139,7 +145,7 @@ class StackSamples:
         meta = Meta(
             sonde_version=sonde.__version__,
             source=source,
-            program=path.name,
+            program=program or path.name,
             directory=str(path.parent),
             duration_s=(end - start) / 1e9,
             details=details or {},
@@ -160,7 +166,7 @@ class StackSamples:
 
 _PYTHON = re.compile(r"^(?P<name>[^()\s][^()]*) \((?P<file>[^()]*?\.pyx?)(:(?P<line>\d+))?\)$")
 _PERF_MAP = re.compile(r"^py::(?P<name>[^:]+):(?P<file>.+)$")
-_LABELLED = {"[module] ": "module", "[op] ": "op", "[jit] ": "jit", "[gpu] ": "gpu"}
+_LABELLED = {f"[{layer}] ": layer for layer in PREFIXED}
 
 
 def frame_of(text: str, layer: str = "native") -> FrameKey:

@@ -7,14 +7,19 @@ import io
 import json
 import re
 import zipfile
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sonde.export import FORMATS
+from sonde.export.profile import profile_of
+from sonde.importers import open_any
 from sonde.store import build
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
-from tests.unit.export import wire
+from tests.fixtures.synthetic import training_run
+from tests.unit.export import firefox_types, wire
 from tests.unit.store import recordings
 
 ON_CPU_NS = 40_000_000  # of the known recording; its 5 ms of waiting are not CPU time
@@ -84,7 +89,8 @@ def test_perfetto_samples_slices_and_stacks() -> None:
     events = [(p[8][0], wire.parse(p[11][0])) for p in packets if 11 in p and isinstance(p[11][0], bytes)]
     kinds = [(time, e[9][0], e.get(23, [b""])[0]) for time, e in events]
     assert kinds == [
-        (0, 1, b"aten::linear"), (1_000_000, 1, b"aten::addmm"), (4_000_000, 2, b""), (10_000_000, 2, b""),
+        (0, 1, b"step 0"), (0, 1, b"aten::linear"), (1_000_000, 1, b"aten::addmm"), (4_000_000, 2, b""),
+        (10_000_000, 2, b""), (50_000_000, 2, b""),
     ]  # fmt: skip
 
 
@@ -94,6 +100,135 @@ def test_chrome_trace_has_exact_times_and_all_samples() -> None:
     assert calls == {"aten::linear": ("0.000", "10000.000"), "aten::addmm": ("1000.000", "3000.000")}
     assert sum(s["weight"] for s in document["samples"]) == ON_CPU_NS
     assert {s["sf"] for s in document["samples"]} <= set(document["stackFrames"])
+
+
+def test_firefox_profile_is_well_formed_and_complete() -> None:
+    document = json.loads(export("firefox"))
+    firefox_types.check(document)
+    main, worker = document["threads"]
+    strings = document["shared"]["stringArray"]
+    assert main["isMainThread"]
+    assert not worker["isMainThread"]
+    assert main["samples"]["threadCPUDelta"] == [20_000_000, 10_000_000, 10_000_000]
+    assert worker["samples"]["length"] == 0  # it only waited
+    functions = [strings[n] for n in main["funcTable"]["name"]]
+    leaf = [
+        functions[main["frameTable"]["func"][main["stackTable"]["frame"][s]]]
+        for s in main["samples"]["stack"]
+    ]
+    assert leaf == ["a", "a", "[jit] b"]
+    marked = [strings[n] for n in main["markers"]["name"]]
+    assert marked == ["step 0", "aten::linear", "aten::addmm"]
+    assert main["markers"]["endTime"] == [50.0, 10.0, 4.0]
+    layers = [document["meta"]["categories"][c]["name"] for c in main["frameTable"]["category"]]
+    assert layers == ["python", "native", "jit"]
+
+
+def test_firefox_profile_of_a_training_run_and_of_nothing() -> None:
+    firefox_types.check(json.loads(export("firefox", training_run())))
+    firefox_types.check(json.loads(export("firefox", Recording(Meta()))))
+
+
+def totals_ns(name: str, data: bytes) -> int:
+    """On-CPU time as a reader of the format adds it up."""
+    if name == "collapsed":
+        return sum(int(line.rpartition(" ")[2]) for line in data.decode().splitlines())
+    if name == "pprof":
+        samples = [wire.parse(raw) for raw in wire.parse(gzip.decompress(data))[2] if isinstance(raw, bytes)]
+        return sum(wire.numbers(sample[2][0])[1] for sample in samples)
+    if name == "perfetto":
+        packets = [wire.parse(p) for p in wire.parse(data)[1] if isinstance(p, bytes)]
+        return sum(
+            int(wire.parse(p[66][0])[6][0]) for p in packets if 66 in p and isinstance(p[66][0], bytes)
+        )
+    if name in ("csv", "parquet"):
+        return _table_total(name, data)
+    document = json.loads(data)
+    if name == "speedscope":
+        return sum(sum(p["weights"]) for p in document["profiles"])
+    if name == "chrome":
+        return sum(s["weight"] for s in document["samples"])
+    if name == "firefox":
+        by_weight = sum(round(w * 1e6) for t in document["threads"] for w in t["samples"]["weight"])
+        assert by_weight == sum(sum(t["samples"]["threadCPUDelta"]) for t in document["threads"])
+        return by_weight
+    samples = document["tables"]["samples"]
+    rows = zip(samples["state"], samples["stack"], samples["weight_ns"], strict=True)
+    return sum(weight for state, stack, weight in rows if state != "waiting" and stack >= 0)
+
+
+def _table_total(name: str, data: bytes) -> int:
+    import csv
+    import tempfile
+
+    import duckdb
+
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, tempfile.TemporaryDirectory() as folder:
+        if name == "csv":
+            rows = csv.DictReader(io.StringIO(archive.read("samples.csv").decode()))
+            return sum(int(r["weight_ns"]) for r in rows if r["state"] != "waiting" and int(r["stack"]) >= 0)
+        archive.extractall(folder)
+        query = f"""SELECT sum(weight_ns) FROM '{folder}/samples/*.parquet'
+                    WHERE state <> 'waiting' AND stack >= 0"""
+        (found,) = duckdb.sql(query).fetchall()
+        return int(found[0])
+
+
+@pytest.mark.parametrize("name", [n for n in FORMATS if n != "svg"])  # a picture rounds to pixels
+def test_totals_are_equal_across_formats(name: str) -> None:
+    recording = training_run()
+    assert totals_ns(name, export(name, recording)) == int(profile_of(recording).weight_ns.sum())
+    assert totals_ns(name, export(name)) == ON_CPU_NS
+
+
+@pytest.mark.parametrize("name", ["collapsed", "speedscope"])
+@pytest.mark.parametrize("make", [recordings.recording, training_run])
+def test_export_import_export_is_identical(name: str, make: object, tmp_path: Path) -> None:
+    assert callable(make)
+    first = export(name, make())
+    path = tmp_path / f"x{FORMATS[name].suffix}"
+    path.write_bytes(first)
+    assert export(name, open_any(path)) == first
+
+
+def test_a_trace_survives_export_and_import(tmp_path: Path) -> None:
+    """Calls, steps and threads of a torch trace: what leaves as Chrome JSON comes back the same."""
+    first, second = tmp_path / "1" / "t.json", tmp_path / "2" / "t.json"
+    first.parent.mkdir()
+    second.parent.mkdir()
+    first.write_bytes(export("chrome", training_run()))
+    once = export("chrome", open_any(first))
+    second.write_bytes(once)
+    again = open_any(second)
+    assert export("chrome", again) == once
+    calls = training_run().table("ops")
+    assert np.isin(calls.array("start_ns"), again.table("ops").array("start_ns")).all()
+
+
+def test_deep_stacks_do_not_fill_the_memory() -> None:
+    """3,000 callers above each other, all sampled: texts are written one by one."""
+    import tracemalloc
+
+    from sonde.export.collapsed import collapsed_lines
+
+    depth = 3_000
+    tables = {
+        "frames": build.table("frames", frame=[0], layer=["native"], name=["f" * 50]),
+        "stacks": build.table(
+            "stacks", stack=np.arange(depth), parent=np.arange(depth) - 1,
+            frame=np.zeros(depth, int), depth=np.arange(depth) + 1,
+        ),
+        "samples": build.table(
+            "samples", depth, time_ns=np.arange(depth), thread=np.zeros(depth, int), stack=np.arange(depth),
+            state=["running"] * depth, weight_ns=np.ones(depth, int),
+        ),
+    }  # fmt: skip
+    tracemalloc.start()
+    written = sum(len(line) for line in collapsed_lines(profile_of(Recording(Meta(), tables))))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert written > 200_000_000
+    assert peak < 20_000_000
 
 
 def test_svg_is_xml_and_shows_shares() -> None:
@@ -125,5 +260,5 @@ def test_trace_without_samples_gives_calls_with_self_time() -> None:
 def test_every_format_takes_an_empty_recording(name: str) -> None:
     data = export(name, Recording(Meta()))
     assert isinstance(data, bytes)
-    if name in ("speedscope", "chrome", "json"):
+    if name in ("speedscope", "chrome", "firefox", "json"):
         json.loads(data)

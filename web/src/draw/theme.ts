@@ -1,6 +1,8 @@
 // Colours of drawn things, in both themes. Text on every fill reaches WCAG AA
 // (4.5:1); the unit tests compute it for each pair.
 
+// Layers and hues are listed once for the page and for exported pictures.
+import colours from "../../../sonde/layers.json";
 import { CATEGORIES, KINDS, LAYERS } from "../data/model";
 
 export interface Theme {
@@ -25,20 +27,9 @@ export interface Theme {
   better: [number, number, number];
 }
 
-const LIGHT = {
-  blue: "#9dc0f2", violet: "#c3b3f0", teal: "#84cfc0", sand: "#e0d3aa", orange: "#f2b27a", green: "#a9d48a",
-  mauve: "#e0b4c6", grey: "#d5d8de", red: "#eb9a94", mint: "#b9dfcf",
-};
-const DARK = {
-  blue: "#2d5a96", violet: "#5a4b97", teal: "#1d6f63", sand: "#675a32", orange: "#8f4f16", green: "#416f27",
-  mauve: "#77425b", grey: "#484e59", red: "#943a36", mint: "#2f5f50",
-};
+const { light: LIGHT, dark: DARK } = colours;
 
 function theme(c: typeof LIGHT, rest: Omit<Theme, "layer" | "category" | "gpu" | "kind">): Theme {
-  const layer: Record<(typeof LAYERS)[number], string> = {
-    python: c.blue, module: c.violet, op: c.teal, native: c.sand, jit: c.orange, kernel: c.mauve, gpu: c.green,
-    label: c.grey,
-  };
   const category: Record<(typeof CATEGORIES)[number], string> = {
     python: c.blue, framework: c.violet, operator: c.teal, kernel: c.orange, other: c.sand, spin: c.red, wait: c.grey,
   };
@@ -47,7 +38,7 @@ function theme(c: typeof LIGHT, rest: Omit<Theme, "layer" | "category" | "gpu" |
   };
   return {
     ...rest,
-    layer: LAYERS.map((name) => layer[name]),
+    layer: LAYERS.map((name) => c[colours.hue_of[name] as keyof typeof c]),
     category: CATEGORIES.map((name) => category[name]),
     gpu: [c.green, c.violet, c.sand, c.grey, c.grey],
     kind: KINDS.map((name) => kind[name]),
