@@ -73,9 +73,10 @@ def run(
     nobody: bool = False,
     environment: Mapping[str, str] | None = None,
     blocks: bool = False,
+    agent: bool = True,
     **popen: Any,
 ) -> Run:
-    """Start it as `sonde run` would, but with its output kept."""
+    """Start it as `sonde run` would (or, without `agent`, as it is), but with its output kept."""
     folder = Path(tempfile.mkdtemp(prefix="sonde-test-"))  # not tmp_path: nobody must get in
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "raw").mkdir()
@@ -84,7 +85,7 @@ def run(
         (folder / "raw").chmod(0o777)
         popen.update(user=NOBODY, group=NOBODY, extra_groups=[])
     options = LaunchOptions(rate_hz=rate_hz, engine=engine, blocks=blocks, environment=environment or {})
-    env = agent_environment(folder, options, os.environ, os.getpid())
+    env = agent_environment(folder, options, os.environ, os.getpid()) if agent else {**os.environ}
     process = subprocess.Popen(
         [str(part) for part in command],
         env=env,
@@ -100,7 +101,14 @@ def run(
     process.stderr.close()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    return Run(process.returncode, output, errors, folder, usage.ru_utime + usage.ru_stime, process.pid)
+    return Run(
+        code=process.returncode,
+        output=output,
+        errors=errors,
+        folder=folder,
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        pid=process.pid,
+    )
 
 
 def symbol_range(program: Path, name: str) -> tuple[int, int]:

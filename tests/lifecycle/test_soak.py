@@ -9,7 +9,7 @@ from benchmarks.soak import soak
 
 @pytest.mark.slow
 def test_churn_of_everything_at_2000_hz() -> None:
-    result = soak(seconds=12, rate_hz=2000)
-    assert result.failures() == []
-    assert result.samples > 2000
-    assert result.lost.keys() <= {"wait_changed", "node_epochs", "ring_full"}
+    for result in soak(seconds=10, rate_hz=2000):
+        assert result.failures() == []
+        assert result.samples > 2000
+        assert result.lost.keys() <= {"wait_changed", "node_epochs", "ring_full"}
