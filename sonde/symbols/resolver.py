@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sonde.symbols import elf, lines
 from sonde.symbols.cache import Resolved, SymbolCache, default_folder
+from sonde.symbols.kernel import KernelNames
 
 _UNKNOWN = Resolved(-1, -1, "")
 
@@ -25,6 +26,7 @@ class Resolver:
         self._folder = (cache_folder or default_folder()) if use_cache else None
         self._with_lines = with_lines
         self._caches: dict[tuple[str, str | None], tuple[SymbolCache, Path | None]] = {}
+        self._kernels: dict[int | None, KernelNames] = {}
         self.missing: dict[str, str] = {}  # path → why its addresses have no names
 
     def resolve(self, path: str, build_id: str | None, offsets: Sequence[int]) -> list[Resolved]:
@@ -42,6 +44,12 @@ class Resolver:
             fresh, whole = _read(file, debug, wanted)
             cache.add(fresh, keep=whole)
         return [known.get(offset, _UNKNOWN) for offset in offsets]
+
+    def kernel_names(self, boot_id: int | None) -> KernelNames:
+        """Names of the running kernel's functions, if it is the one of the recording."""
+        if boot_id not in self._kernels:
+            self._kernels[boot_id] = KernelNames.read(boot_id)
+        return self._kernels[boot_id]
 
     def _usable(self, file: Path, build_id: str | None) -> Path | None:
         """The file with DWARF, if any; notes in `missing` when the library itself cannot be used."""

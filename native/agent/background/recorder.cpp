@@ -50,6 +50,18 @@ void read_thread_name(int tid, char name[16]) {
   name[size] = 0;
 }
 
+// The first 13 digits of the boot's id: kernel addresses mean something only as long as it lives.
+uint64_t read_boot_id() {
+  char text[64] = {};
+  read_file("/proc/sys/kernel/random/boot_id", text, sizeof text - 1);
+  char digits[14] = {};
+  size_t used = 0;
+  for (const char* at = text; *at && used < 13; at++) {
+    if (*at != '-') digits[used++] = *at;
+  }
+  return strtoull(digits, nullptr, 16);
+}
+
 }  // namespace
 
 void Recorder::begin(log::ProcessOrigin origin, uint64_t start_ns) {
@@ -80,6 +92,8 @@ bool Recorder::open() {
            static_cast<unsigned long long>(start_ns_));
   if (!log_.open(path)) return false;
   write_header();
+  log_.begin(log::Record::Statistics).text("boot_id").number(read_boot_id());
+  log_.end();
   mappings_.update(log_, start_ns_, true);
   log_.flush();
   if (agent_options().blocks) blocks_.start(mono_ns());

@@ -32,7 +32,7 @@ uint32_t StackWriter::intern_native(const uint64_t* packed, uint32_t count) {
     uint32_t id = native_.find_or_add({parent, packed[i], 0}, &fresh);
     if (!id) return parent;
     if (fresh) {
-      log_->begin(log::Record::Node).number(id).number(parent).number(packed[i] & kPcMask).number(packed[i] >> 56);
+      log_->begin(log::Record::Node).number(id).number(parent).number(packed_pc(packed[i])).number(packed[i] >> 56);
       log_->end();
     }
     parent = id;

@@ -26,6 +26,7 @@ constexpr uint64_t kSettleNs = 50'000'000;           // a child that lives short
 constexpr uint32_t kMaxThreads = 4096;
 constexpr uint32_t kMaxNativeFrames = 1024;
 constexpr uint32_t kMaxPythonFrames = 512;
+constexpr uint32_t kMaxKernelFrames = 64;
 
 // Not async-signal-safe. False: the agent was not asked for.
 bool read_options(Options* out);

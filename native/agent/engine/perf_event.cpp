@@ -10,12 +10,19 @@
 
 #include "common/system.h"
 #include "engine/engine.h"
+#include "engine/kernel_stack.h"
+#include "log/loss.h"
 #include "signals/shared.h"
 
 namespace sonde {
 namespace {
 std::atomic<uint32_t> open_events{0};
+
+int open_event(perf_event_attr* attributes, int tid) {
+  return static_cast<int>(syscall(SYS_perf_event_open, attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
+
+}  // namespace
 
 // Each thread costs a descriptor; the program's own need comes first.
 bool descriptors_are_scarce() {
@@ -39,13 +46,26 @@ bool open_perf(Thread* thread, uint32_t rate_hz, bool with_kernel) {
   attributes.wakeup_events = 1;
   attributes.exclude_kernel = !with_kernel;
   attributes.exclude_hv = 1;
-  int fd = static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread->tid, -1, -1, PERF_FLAG_FD_CLOEXEC));
+  if (with_kernel) {
+    attributes.sample_type = PERF_SAMPLE_CALLCHAIN;
+    attributes.exclude_callchain_user = 1;  // the handler walks that part, and better
+  }
+  int fd = open_event(&attributes, thread->tid);
+  if (fd < 0 && with_kernel) {  // ticks without kernel stacks are worth having, too
+    attributes.sample_type = 0;
+    attributes.exclude_callchain_user = 0;
+    fd = open_event(&attributes, thread->tid);
+  }
   if (fd < 0) return false;
   fd = move_high(fd);
+  if (with_kernel && (attributes.sample_type == 0 || !map_kernel_stacks(thread, fd))) {
+    count_loss(Loss::KernelStacksOff);
+  }
   f_owner_ex owner = {F_OWNER_TID, thread->tid};
   if (fcntl(fd, F_SETSIG, kSampleSignal) != 0 || fcntl(fd, F_SETOWN_EX, &owner) != 0 ||
       fcntl(fd, F_SETFL, O_ASYNC) != 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0) {
     int saved = errno;
+    unmap_kernel_stacks(thread);
     close(fd);
     errno = saved;
     return false;
@@ -60,12 +80,15 @@ void close_perf(Thread* thread) {
   if (fd < 0) return;
   thread->perf_fd = -1;
   ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+  unmap_kernel_stacks(thread);
   close(fd);
   open_events.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// Closes the inherited descriptor only: an ioctl here would stop the parent's clock.
+// Closes the inherited descriptor only: an ioctl here would stop the parent's clock. The kernel does not copy
+// the event's ring into a child, so its address is not ours to unmap.
 void forget_perf(Thread* thread) {
+  thread->kernel_ring = nullptr;
   if (thread->perf_fd < 0) return;
   close(thread->perf_fd);
   thread->perf_fd = -1;

@@ -14,6 +14,7 @@ const LossName kLossNames[static_cast<size_t>(Loss::kCount)] = {
     {"threads_not_armed", "threads", "no sampling engine could be armed; only the CPU time is known"},
     {"threads_unknown", "threads", "started without pthread_create; only the CPU time is known"},
     {"perf_scarce", "threads", "sampled by a timer because file descriptors are scarce"},
+    {"kernel_stacks_off", "threads", "no memory for the kernel's stacks (RLIMIT_MEMLOCK); kernel time is under its caller"},
     {"fault_guard_lost", "events", "the program replaced SIGSEGV or SIGBUS without sigaction; it was taken back"},
     {"signal_lost", "events", "the program replaced SIGPROF without sigaction; it was taken back"},
     {"log_write_failed", "events", "the raw log could not be written (disk full?)"},

@@ -15,6 +15,7 @@ enum class Loss : uint8_t {
   ThreadsNotArmed,      // threads: no engine could be armed
   ThreadsUnknown,       // threads: not started through pthread_create, not sampled
   PerfScarce,           // threads: timer used because descriptors are scarce
+  KernelStacksOff,      // threads: kernel time is sampled, but not where in the kernel
   FaultGuardLost,       // events: the program replaced SIGSEGV or SIGBUS behind our back
   SignalLost,           // events: the program replaced SIGPROF behind our back
   LogWriteFailed,       // events

@@ -14,6 +14,7 @@
 #include "common/system.h"
 #include "core/agent.h"
 #include "engine/engine.h"
+#include "engine/kernel_stack.h"
 #include "log/loss.h"
 #include "pools/owner.h"
 #include "sample/record.h"
@@ -73,7 +74,8 @@ bool record_sample(Thread* thread, const Registers& registers, uint64_t time_ns,
   if (python.failed) count_loss(Loss::PythonWalkFailed);
   if (python.truncated) count_loss(Loss::PythonTruncated);
 
-  uint32_t words = kHeadWords + native.count + owner.count + python_words(thread->python, python.count);
+  uint32_t kernel = take_kernel_stack(thread);
+  uint32_t words = kHeadWords + kernel + native.count + owner.count + python_words(thread->python, python.count);
   uint64_t* at = thread->ring.reserve(words);
   if (!at) return false;
   SampleHead head = {};
@@ -85,11 +87,12 @@ bool record_sample(Thread* thread, const Registers& registers, uint64_t time_ns,
   head.time_ns = time_ns;
   head.weight_ns = weight_ns;
   head.owner = owner_number;
-  head.native = native.count;
+  head.native = static_cast<uint16_t>(kernel + native.count);
   head.owner_frames = owner.count;
   head.python = python.count;
   std::memcpy(at, &head, sizeof head);
   at += kHeadWords;
+  for (uint32_t i = 0; i < kernel; i++) *at++ = pack_kernel(thread->kernel[i]);
   for (uint32_t i = 0; i < native.count; i++) *at++ = pack(thread->native[i]);
   for (uint32_t i = 0; i < owner.count; i++) *at++ = pack(thread->owner_native[i]);
   for (uint32_t i = 0; i < python.count; i++) {
@@ -119,6 +122,7 @@ void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
   uint64_t spent_ns = thread_cpu_ns() - cpu_ns;
   thread->handler_ns.fetch_add(spent_ns, std::memory_order_relaxed);
   thread->handler_times.add(spent_ns);
+  drop_kernel_stacks(thread);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // A sample as it lies in a thread's ring: this head, then `native` words (pc with its flags in the
-// top byte), `owner_frames` words of the same kind, then `python` words of packed Python frames.
+// top byte; those in the kernel first), `owner_frames` words of the same kind, then `python` words of packed Python frames.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,14 @@ constexpr uint32_t kHeadWords = sizeof(SampleHead) / 8;
 constexpr uint64_t kPcMask = (uint64_t{1} << 56) - 1;
 inline uint64_t pack(const NativeFrame& frame) {
   return (frame.pc & kPcMask) | (static_cast<uint64_t>(frame.flags) << 56);
+}
+
+inline uint64_t pack_kernel(uint64_t address) {
+  return (address & kPcMask) | (uint64_t{kFrameKernel} << 56);
+}
+// Async-signal-safe. The address of a packed frame.
+inline uint64_t packed_pc(uint64_t word) {
+  return (word & kPcMask) | (word >> 56 & kFrameKernel ? ~kPcMask : 0);
 }
 
 // Python frame: code 32 bits, instruction + 1 in 30 bits, `self` follows, entry. One or two words.

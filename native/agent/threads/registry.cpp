@@ -61,6 +61,7 @@ void recycle(Thread* thread) {
   thread->destructor_rounds = 0;
   thread->engine = nullptr;
   thread->perf_fd = -1;
+  thread->kernel_ring = nullptr;
   thread->has_timer = false;
   thread->accounted_ns.store(0, std::memory_order_relaxed);
   thread->faults_seen = 0;

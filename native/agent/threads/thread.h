@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "common/histogram.h"
+#include "core/options.h"
 #include "log/format.h"
 #include "python/frames.h"
 #include "sample/ring.h"
@@ -55,6 +56,7 @@ struct Thread {
 
   Engine* engine = nullptr;
   int perf_fd = -1;
+  void* kernel_ring = nullptr;        // of the perf event: stacks of ticks inside the kernel
   timer_t timer = {};
   bool has_timer = false;
   uint64_t period_ns = 0;             // of the perf event, as last set
@@ -69,6 +71,7 @@ struct Thread {
   std::atomic<uint64_t> samples{0}, handler_ns{0};
 
   RuleCache* rules = nullptr;
+  uint64_t kernel[kMaxKernelFrames];  // scratch, as the following
   NativeFrame* native = nullptr;      // scratch: the handler must not need much stack
   NativeFrame* owner_native = nullptr;
   PythonFrame* python = nullptr;

@@ -8,7 +8,7 @@ operator that begins there.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -20,17 +20,23 @@ from sonde.store.assemble.frame_table import Frame, FrameTable
 from sonde.store.assemble.runtime_names import native_is_runtime
 from sonde.store.raw import RawLog
 from sonde.symbols.cache import Resolved
+from sonde.symbols.kernel import KernelNames
 from sonde.symbols.shorten import shorten
 from sonde.symbols.torchnames import Operator, operator_of
 
-FLAG_DECODED, FLAG_SCANNED, FLAG_EVAL, FLAG_SIGNAL = 2, 4, 8, 16
-KERNEL_START = 0xFFFF_8000_0000_0000
+FLAG_DECODED, FLAG_SCANNED, FLAG_EVAL, FLAG_SIGNAL, FLAG_KERNEL = 2, 4, 8, 16, 32
+
+
+# Where the kernel hides its addresses or the machine has been started anew: one frame for all of its part.
+NAMELESS_KERNEL = Frame("kernel", "(no name)", None, library="[kernel]")
 
 
 class AddressNames(Protocol):
     """What `sonde.symbols.resolver.Resolver` does; tests give their own."""
 
     def resolve(self, path: str, build_id: str | None, offsets: Sequence[int]) -> list[Resolved]: ...
+
+    def kernel_names(self, boot_id: int | None) -> KernelNames: ...
 
 
 @dataclass(frozen=True)
@@ -51,12 +57,11 @@ class NativeFrames:
         names: AddressNames,
         table: FrameTable,
         exact: npt.NDArray[np.bool_],
-        kernel_name: Callable[[int], str | None] = lambda address: None,
     ) -> None:
         self._log = log
         self._names = names
         self._table = table
-        self._kernel_name = kernel_name
+        self._kernel: KernelNames | None = None  # read when the first kernel address asks
         self._mappings = timeline.of_mappings(log.mappings)
         self._jit = timeline.of_jit(log.jit)
         self.boundaries = sorted({*self._mappings.boundaries, *self._jit.boundaries})
@@ -118,10 +123,8 @@ class NativeFrames:
 
     def _make(self, pc: int, flags: int, time_ns: int) -> NodeFrames:
         heuristic = bool(flags & (FLAG_DECODED | FLAG_SCANNED))
-        if pc >= KERNEL_START:
-            name = self._kernel_name(pc)
-            frame = Frame("kernel", name or f"{pc:#x}", name, library="[kernel]", address=_signed(pc))
-            return NodeFrames((self._table.number(frame),), None, heuristic)
+        if flags & FLAG_KERNEL:
+            return NodeFrames((self._table.number(self._kernel_frame(pc)),), None, heuristic)
         place = self._place(pc, time_ns)
         if place is None:
             return NodeFrames((self._table.number(self._outside_files(pc, time_ns)),), None, heuristic)
@@ -136,6 +139,18 @@ class NativeFrames:
         frames = self._library_frames(place, known)
         numbers = tuple(self._table.number(frame) for frame in frames)
         return NodeFrames(numbers, operator_of(frames[0].full_name or ""), heuristic)
+
+    def _kernel_frame(self, pc: int) -> Frame:
+        if self._kernel is None:
+            self._kernel = self._names.kernel_names(self._log.statistics.get("boot_id"))
+        found = self._kernel.at(pc)
+        if found is None:
+            return NAMELESS_KERNEL
+        return Frame("kernel", found.name, found.name, library=found.module, address=_signed(found.start))
+
+    def kernel_names_missing(self) -> str | None:
+        """Why kernel frames of this log have no names; None when they have, or when there are none."""
+        return self._kernel.missing if self._kernel is not None else None
 
     def _library_frames(self, place: tuple[int, int], known: Resolved) -> list[Frame]:
         row, offset = place

@@ -13,7 +13,7 @@ from sonde.store import build
 from sonde.store.assemble import threads as thread_kinds
 from sonde.store.assemble import timeline
 from sonde.store.assemble.frame_table import Frame, FrameTable
-from sonde.store.assemble.native_frames import AddressNames, NativeFrames
+from sonde.store.assemble.native_frames import FLAG_KERNEL, AddressNames, NativeFrames
 from sonde.store.assemble.python_frames import PythonFrames
 from sonde.store.assemble.sample_stacks import SampleStacks, Stacked, exact_nodes
 from sonde.store.assemble.stack_table import StackTable
@@ -60,7 +60,7 @@ def assemble_process(
         samples=samples,
         counters=_counter_rows(process, log),
         marks=_block_rows(process, log),
-        losses=_loss_rows(process, log, parts),
+        losses=_loss_rows(process, log, parts, native.kernel_names_missing()),
         is_data_loader=any(thread_kinds.is_data_loader(f) for f in seen.values()),
     )
 
@@ -154,7 +154,7 @@ def _last_moment(log: RawLog) -> int:
 def _counter_rows(process: int, log: RawLog) -> Table:
     """Readings over time, and the agent's own figures at the end as agent_*."""
     end = log.footer.end_ns if log.footer else _last_moment(log)
-    own = log.statistics
+    own = {name: value for name, value in log.statistics.items() if name != "boot_id"}
     names = Text.concat([log.counters.name, Text.of([f"agent_{name}" for name in own])])
     count = len(names)
     return build.table(
@@ -181,7 +181,9 @@ def _block_rows(process: int, log: RawLog) -> Table:
     )
 
 
-def _loss_rows(process: int, log: RawLog, parts: list[tuple[RawSamples, Stacked]]) -> Table:
+def _loss_rows(
+    process: int, log: RawLog, parts: list[tuple[RawSamples, Stacked]], kernel_missing: str | None
+) -> Table:
     """The log's own losses added up by cause, and those found here."""
     total: dict[tuple[str, str], int] = {}
     details: dict[tuple[str, str], str] = {}
@@ -206,6 +208,9 @@ def _loss_rows(process: int, log: RawLog, parts: list[tuple[RawSamples, Stacked]
              "native and Python stack do not match: frames may be in the wrong order")  # fmt: skip
         _add(total, details, "anchor_missed", int((samples.anchor == 1).sum()),
              "the native walk did not pass the interpreter's frame: it is doubtful")  # fmt: skip
+    if kernel_missing:
+        in_kernel = np.concatenate([[False], (log.nodes.flags & FLAG_KERNEL) != 0])
+        _add(total, details, "kernel_names", int(in_kernel[log.samples.native].sum()), kernel_missing)
     keys = list(total)
     return build.table(
         "losses",

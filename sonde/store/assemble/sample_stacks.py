@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sonde.store.assemble import timeline
 from sonde.store.assemble.frame_table import Frame, FrameTable
 from sonde.store.assemble.merge import Merger, inherited
-from sonde.store.assemble.native_frames import FLAG_SIGNAL, NativeFrames
+from sonde.store.assemble.native_frames import FLAG_KERNEL, FLAG_SIGNAL, NativeFrames
 from sonde.store.assemble.python_frames import PythonFrames
 from sonde.store.assemble.stack_table import POOL, StackTable
 from sonde.store.raw import WALK_RESIDUAL, RawLog, RawSamples
@@ -33,8 +33,14 @@ class Stacked:
 
 
 def exact_nodes(log: RawLog) -> npt.NDArray[np.bool_]:
-    """Nodes whose pc is the instruction itself: leaves that call nothing, and interrupted frames."""
+    """Nodes whose pc is the instruction itself: leaves that call nothing, and interrupted frames (by a
+    signal, or by the kernel: a frame that leads only into kernel frames is where it was entered)."""
     exact = (log.nodes.flags & FLAG_SIGNAL) != 0
+    kernel = (log.nodes.flags & FLAG_KERNEL) != 0
+    entered = np.zeros(len(log.nodes.pc) + 1, np.bool_)
+    entered[log.nodes.parent[kernel]] = True
+    entered[log.nodes.parent[~kernel]] = False
+    exact = exact | (entered[1:] & ~kernel)
     leaves = np.zeros(len(log.nodes.pc) + 1, np.bool_)
     for samples in (log.samples, log.waits):
         leaves[samples.native] = True

@@ -13,7 +13,7 @@ import numpy as np
 from sonde.columns import Table
 from sonde.store import build
 from sonde.store.assemble.frame_table import Frame, FrameTable
-from sonde.store.assemble.native_frames import NodeFrames
+from sonde.store.assemble.native_frames import NAMELESS_KERNEL, NodeFrames
 from sonde.symbols.torchnames import Mark, Operator
 
 NO_STACK = -1
@@ -54,6 +54,8 @@ class StackTable:
         if operator is not None and not self._under_way(stack, operator):
             stack = self.push(stack, self._operator_frame(operator.name))
             self._operator[stack] = operator
+        if stack >= 0 and node.frames == (self._frame[stack],) == (self._frames.find(NAMELESS_KERNEL),):
+            return stack  # nameless frames of the kernel are one
         for i, frame in enumerate(node.frames):
             # The step to the caller is the outermost frame's; inlined ones share their code.
             stack = self.push(stack, frame, node.heuristic and i == 0)

@@ -11,6 +11,7 @@ import numpy as np
 from sonde.columns import Text
 from sonde.store import raw
 from sonde.symbols.cache import Resolved
+from sonde.symbols.kernel import KernelNames
 
 LIBRARY = "/lib/libwork.so"
 BASE = 0x10000
@@ -156,6 +157,10 @@ class FakeNames:
     """A resolver that knows one library: 0x100 bytes per function."""
 
     functions: dict[int, str]
+    kernel: KernelNames = field(default_factory=KernelNames)
+
+    def kernel_names(self, boot_id: int | None) -> KernelNames:
+        return self.kernel
 
     def resolve(self, path: str, build_id: str | None, offsets: Sequence[int]) -> list[Resolved]:
         result = []

@@ -12,6 +12,7 @@ from sonde.analyze.labels import frame_labels
 from sonde.columns import Table
 from sonde.store import raw
 from sonde.store.assemble import ProcessFacts, assemble
+from sonde.symbols.kernel import KernelFunction, KernelNames
 from tests.unit.store.logs import BASE, LogBuilder
 
 EVAL = "_PyEval_EvalFrameDefault"
@@ -292,3 +293,33 @@ def test_a_line_of_inductor_names_the_kernel_it_calls(tmp_path: Path) -> None:
     assert stacks_of(run(log)) == [
         f"main;{EVAL};Runner.call (c{'a' * 50}.py:3);[op] cpp_fused_add_sin_0;kernel"
     ]
+
+
+KERNEL = 0xFFFF_FFFF_8100_0000
+IN_KERNEL = 32
+
+
+def kernel_log() -> LogBuilder:
+    log = LogBuilder()
+    outer = log.node(log.native("main", "read"), KERNEL + 0x110, IN_KERNEL)
+    log.sample(native=log.node(outer, KERNEL + 0x200, IN_KERNEL))
+    return log
+
+
+def test_kernel_frames_have_their_names_and_callers_the_line_before_their_return() -> None:
+    log = kernel_log()
+    names = log.names()
+    functions = [("entry_SYSCALL", 0x100), ("ksys_read", 0x111), ("read_zero", 0x200)]
+    names.kernel = KernelNames(KernelFunction(name, KERNEL + at, "[kernel]") for name, at in functions)
+    tables = assemble([log.build()], names)
+    assert stacks_of(tables) == ["main;read;[kernel] entry_SYSCALL;[kernel] read_zero"]
+    assert losses_of(tables) == {}
+
+
+def test_a_kernel_that_hides_its_names_is_one_frame_and_a_loss() -> None:
+    log = kernel_log()
+    names = log.names()
+    names.kernel = KernelNames(missing="hidden")
+    tables = assemble([log.build()], names)
+    assert stacks_of(tables) == ["main;read;[kernel] (no name)"]
+    assert losses_of(tables) == {"kernel_names": 1}

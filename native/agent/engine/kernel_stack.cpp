@@ -1,0 +1,88 @@
+#include "engine/kernel_stack.h"
+
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+
+#include "engine/engine.h"
+
+namespace sonde {
+namespace {
+
+// The control page and room for 15 stacks of usual depth (30 frames), 8 of the greatest.
+constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kDataBytes = 2 * kPageBytes;
+constexpr uint64_t kHighestUser = uint64_t{1} << 63;  // markers and kernel code lie above
+constexpr uint64_t kFirstMarker = static_cast<uint64_t>(PERF_CONTEXT_MAX);
+
+uint64_t head_of(const perf_event_mmap_page* page) { return __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE); }
+void set_tail(perf_event_mmap_page* page, uint64_t tail) {
+  __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+// Records consist of whole words, but may go round the end of the ring.
+uint64_t word_at(const perf_event_mmap_page* page, uint64_t position) {
+  const auto* data = reinterpret_cast<const uint8_t*>(page) + kPageBytes;
+  return *reinterpret_cast<const uint64_t*>(data + position % kDataBytes);
+}
+
+bool is_kernel_code(uint64_t address) { return address >= kHighestUser && address < kFirstMarker; }
+
+// A sample is: header, number of addresses, addresses. The first kernel address tells whether it has any.
+bool holds_kernel_code(const perf_event_mmap_page* page, uint64_t position) {
+  const uint64_t count = word_at(page, position + 8);
+  for (uint64_t i = 0; i < count && i < 2; i++) {  // a marker comes first
+    if (is_kernel_code(word_at(page, position + 16 + 8 * i))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool map_kernel_stacks(Thread* thread, int fd) {
+  void* memory = mmap(nullptr, kPageBytes + kDataBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) return false;
+  thread->kernel_ring = memory;
+  return true;
+}
+
+void unmap_kernel_stacks(Thread* thread) {
+  if (!thread->kernel_ring) return;
+  munmap(thread->kernel_ring, kPageBytes + kDataBytes);
+  thread->kernel_ring = nullptr;
+}
+
+uint32_t take_kernel_stack(Thread* thread) {
+  auto* page = static_cast<perf_event_mmap_page*>(thread->kernel_ring);
+  if (!page) return 0;
+  const uint64_t head = head_of(page);
+  uint64_t chosen = 0, candidates = 0;
+  for (uint64_t at = page->data_tail; at < head;) {
+    const uint64_t header = word_at(page, at);  // u32 type, u16 misc, u16 bytes
+    const uint64_t bytes = header >> 48;
+    if (bytes < sizeof(perf_event_header) || bytes > head - at) break;
+    if (static_cast<uint32_t>(header) == PERF_RECORD_SAMPLE) {
+      if (!holds_kernel_code(page, at)) {
+        candidates = 0;  // it was back in user code since: what came before is another stay
+      } else if (next_random(&thread->random) % ++candidates == 0) {
+        chosen = at;
+      }
+    }
+    at += bytes;
+  }
+  uint32_t frames = 0;
+  if (candidates) {
+    const uint64_t count = word_at(page, chosen + 8);
+    for (uint64_t i = 0; i < count && frames < kMaxKernelFrames; i++) {
+      const uint64_t address = word_at(page, chosen + 16 + 8 * i);
+      if (is_kernel_code(address)) thread->kernel[frames++] = address;
+    }
+  }
+  set_tail(page, head);
+  return frames;
+}
+
+void drop_kernel_stacks(Thread* thread) {
+  if (auto* page = static_cast<perf_event_mmap_page*>(thread->kernel_ring)) set_tail(page, head_of(page));
+}
+
+}  // namespace sonde
