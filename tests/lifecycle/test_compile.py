@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.lifecycle.observed import needs_torch, run
 
@@ -51,8 +56,6 @@ def test_compilation_is_the_same_with_and_without_observers(tmp_path: Path) -> N
 
 
 def test_compilations_breaks_and_recompiles_are_noted(tmp_path: Path) -> None:
-    import json
-
     done = run(
         tmp_path,
         """
@@ -79,3 +82,56 @@ def test_compilations_breaks_and_recompiles_are_noted(tmp_path: Path) -> None:
     breaks = [extra for name, extra in rows if name == "graph_break"]
     assert {found["line"] for found in breaks} == {6}
     assert "print" in breaks[0]["reason"]
+
+
+FUSED = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = torch.nn.Linear(16, 16), torch.nn.Linear(16, 16)
+    def forward(self, x):
+        h = torch.relu(self.a(x)) * 2
+        return torch.sigmoid(self.b(h))
+net = Net()
+whole = torch.compile(net)
+for _ in range(2):
+    whole(torch.ones(4, 16)).sum().backward()
+"""
+
+
+def _kernels(folder: Path, environment: dict[str, str]) -> dict[str, dict[str, Any]]:
+    folder.mkdir()
+    done = run(folder, FUSED, environment=environment)
+    assert (done.code, done.stderr, done.causes()) == (0, "", [])
+    marks = done.framework().tables["marks"]
+    marks = marks.take(marks.text("kind").equals("compile") & marks.text("name").equals("kernel"))
+    extras = [json.loads(text or "{}") for text in marks.text("extra").tolist()]
+    return {f"{extra['direction']} {extra['kernel']}": extra for extra in extras}
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="Inductor needs a C++ compiler, and there is no g++")
+def test_kernels_know_their_operators_and_lines_also_from_the_compilers_cache(tmp_path: Path) -> None:
+    environment = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache"), "SONDE_CACHE": str(tmp_path / "sonde")}
+    fresh = _kernels(tmp_path / "fresh", environment)
+    kernel = fresh["forward cpp_fused_mul_relu_threshold_backward_0"]
+    assert set(kernel["fused"]) == {"aten::mul", "aten::relu", "aten::threshold_backward"}
+    assert {(s["line"], s["code"]) for s in kernel["sources"]} == {(8, "h = torch.relu(self.a(x)) * 2")}
+    assert Path(kernel["library"]).exists()
+    assert kernel["provenance"] == "compiler"
+    product = fresh["forward extern_kernels.addmm"]
+    assert {source["line"] for source in product["sources"]} == {8, 9}
+    assert set(product["modules"]) == {"a", "b"}
+    backward = [e for e in fresh.values() if e["direction"] == "backward" and e["kernel"].startswith("cpp")]
+    # Backward kernels carry the lines of the forward pass that they belong to.
+    assert {s["line"] for e in backward for s in e["sources"]} <= {8, 9}
+    assert any("aten::sigmoid_backward" in e["fused"] for e in backward)
+
+    again = _kernels(tmp_path / "again", environment)
+    assert {name: e["provenance"] for name, e in again.items()} == dict.fromkeys(fresh, "cache")
+    assert again["forward extern_kernels.addmm"]["sources"] == product["sources"]
+
+    unknown = _kernels(tmp_path / "unknown", {**environment, "SONDE_CACHE": ""})
+    named = unknown["forward cpp_fused_mul_relu_threshold_backward_0"]
+    assert (named["provenance"], set(named["fused"])) == ("name", set(kernel["fused"]))
+    assert "sources" not in named  # better none than a wrong one

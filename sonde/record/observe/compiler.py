@@ -5,7 +5,8 @@ Inductor keep anyway:
     name of the compiled function (or "backward"), with start and end of its compilation; extra: compile_id,
         file, line, recompile_reason (the guard that failed), graph_breaks, ops, cache_hits, …
     "graph_break": extra reason, file, line of the program
-    "kernel": extra kernel (cpp_fused_gelu_0), library (its .so), wrapper (the generated .py)
+    "kernel": extra kernel (cpp_fused_gelu_0, extern_kernels.addmm), library (its .so), wrapper (the generated
+        .py), direction, fused (operators), sources (lines), …; see inductor_code.py
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from sonde.record.observe.inductor_code import InductorCode
 from sonde.record.observe.session import now_ns
 
 if TYPE_CHECKING:
@@ -37,7 +39,6 @@ FACTS = {
     "aot_autograd_cumulative_compile_time_us": "aot_us",
     "inductor_cumulative_compile_time_us": "inductor_us",
 }
-KERNEL_PREFIXES = ("cpp_fused", "triton_")
 
 
 def observe(dynamo: Any) -> None:
@@ -68,6 +69,7 @@ def _after_each_compilation(notes: CompileNotes) -> None:
     try:
         from torch._dynamo.callback import callback_handler
 
+        callback_handler.register_start_callback(lambda *_: notes.code.watch())
         callback_handler.register_end_callback(lambda *_: notes.collect())
     except (ImportError, AttributeError):
         pass  # an older torch: what it still has at exit is noted
@@ -80,6 +82,7 @@ class CompileNotes:
         self._seen = seen
         self._known: set[Any] = set()
         self._breaks = 0
+        self.code = InductorCode()
 
     def collect(self) -> None:
         """Write what is new. Never raises: the program is in the middle of a compilation."""
@@ -125,12 +128,8 @@ class CompileNotes:
             if module.__file__ in self._known:
                 continue
             self._known.add(module.__file__)
-            for name, value in list(vars(module).items()):
-                if name.startswith(KERNEL_PREFIXES):
-                    owner = getattr(value, "__self__", None)
-                    library = getattr(owner, "__file__", None)
-                    extra = {"kernel": name, "library": library, "wrapper": module.__file__}
-                    self._mark("kernel", now_ns(), now_ns(), extra)
+            for facts in self.code.kernels(module):
+                self._mark("kernel", now_ns(), now_ns(), facts)
 
     def _mark(self, name: str, start_ns: int, end_ns: int, extra: dict[str, Any]) -> None:
         given = {key: value for key, value in extra.items() if value is not None}

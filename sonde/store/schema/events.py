@@ -41,9 +41,45 @@ MARKS = TableSpec(
         i32("number", "step or epoch number, -1 when none"),
         i64("start_ns", "start", "ns"),
         i64("end_ns", "end", "ns"),
-        text("extra", "details, JSON: reason of a graph break, failed guard, …"),
+        text("extra", "details, JSON; see COMPILE_DETAILS for kind compile"),
     ),
 )
+
+# What `extra` of a mark of kind "compile" holds, by the mark's name; a key without a value is left out.
+COMPILE_DETAILS = {
+    # Any other name is the function that was compiled (or "backward"), from start to end of its compilation.
+    "compilation": {
+        "compile_id": "dynamo's number, 0/0: frame and attempt; an attempt above 0 is a recompile",
+        "file": "file of the function",
+        "line": "its first line",
+        "recompile_reason": "the guard that failed and so made this compilation necessary",
+        "graph_breaks": "graph breaks in it",
+        "ops": "operators in its graph",
+        "fail_reason": "why it could not be compiled",
+        "cache_hits": "graphs that came from Inductor's cache",
+        "cache_misses": "graphs that did not",
+        "aot_cache_hits": "graphs that came from AOTAutograd's cache",
+        "dynamo_us": "microseconds in dynamo, inner stages included",
+        "aot_us": "microseconds in AOTAutograd, Inductor included",
+        "inductor_us": "microseconds in Inductor",
+    },
+    "graph_break": {
+        "reason": "what dynamo says",
+        "file": "file of the program's line that broke the graph",
+        "line": "that line",
+    },
+    "kernel": {
+        "kernel": "name: cpp_fused_gelu_0, triton_poi_fused_add_1; extern_kernels.addmm for calls of a library",
+        "library": "the kernel's own .so",
+        "wrapper": "the generated Python file that calls it",
+        "direction": "forward, backward or inference",
+        "fused": "operators in it: [aten::mul, aten::relu]",
+        "nodes": "nodes of the graph in it",
+        "sources": "lines they came from: [{file, line, function, code, op}]; backward ones: the forward's line",
+        "modules": "paths of the modules they came from",
+        "provenance": "who said so: compiler, cache (an earlier run's compiler), code (its line map), name",
+    },
+}
 
 LOSSES = TableSpec(
     "losses",
