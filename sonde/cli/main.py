@@ -19,6 +19,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "insights": ("sonde.cli.insights", "Insights", "say what to change, and how much it saves"),
     "report": ("sonde.cli.report", "Report", "write a self-contained HTML page"),
     "check": ("sonde.cli.check", "Check", "say what this machine offers and what is wrong with it"),
+    "diff": ("sonde.cli.diff", "Diff", "compare recordings: verdict, and where the difference is"),
     "tune": ("sonde.cli.tune", "Tune", "find the best settings for a program here"),
     "query": ("sonde.cli.query", "Query", "ask a recording with SQL"),
     "import": ("sonde.cli.import_", "Import", "turn what another tool wrote into a recording"),

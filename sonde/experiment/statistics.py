@@ -9,7 +9,9 @@ Facts behind the choices: comparing "all A, then all B" calls a difference in
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -124,3 +126,84 @@ def pairs_needed(differences: F64, effect: float) -> int:
     # 1.4826 x median absolute deviation estimates the standard deviation without minding spikes.
     sigma = 1.4826 * float(np.median(np.abs(values - np.median(values)))) or float(values.std())
     return max(6, int(np.ceil(((1.96 + 0.84) * sigma / effect) ** 2))) if effect > 0 else 10**9
+
+
+@dataclass(frozen=True)
+class Welch:
+    """Means of two independent groups compared: difference (B - A), its 95 % interval and p, per row."""
+
+    difference: F64
+    low: F64
+    high: F64
+    p: F64
+    detectable: F64  # the smallest difference that would be seen with 80 % power
+
+
+def welch(a: F64, b: F64, alpha: float = 0.05) -> Welch:
+    """Rows of repetitions against rows of repetitions, by Welch's t.
+
+    With a single repetition on a side nothing is known about its spread: the interval is infinite, p is 1.
+    """
+    rows, m, n = a.shape[0], a.shape[1], b.shape[1]
+    difference = b.mean(axis=1) - a.mean(axis=1)
+    if m < 2 or n < 2:
+        infinite = np.full(rows, np.inf)
+        return Welch(difference, -infinite, infinite, np.ones(rows), infinite)
+    part_a, part_b = a.var(axis=1, ddof=1) / m, b.var(axis=1, ddof=1) / n
+    error = np.sqrt(part_a + part_b)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = (part_a + part_b) ** 2 / (part_a**2 / (m - 1) + part_b**2 / (n - 1))
+        t = np.abs(difference) / error
+    # Rounding down is the careful side, and leaves few distinct quantiles to find.
+    whole = np.maximum(np.floor(np.nan_to_num(freedom, nan=1.0, posinf=1.0)), 1).astype(np.int64)
+    reach = np.array([t_quantile(1 - alpha / 2, int(f)) for f in whole]) * error
+    power = np.array([t_quantile(0.8, int(f)) for f in whole]) * error
+    p = np.array([t_two_sided(float(x), float(f)) for x, f in zip(t, whole, strict=True)])
+    # No spread at all (a count that never changes): any difference is certain, none is none.
+    p = np.where(error > 0, p, np.where(difference != 0, 0.0, 1.0))
+    return Welch(difference, difference - reach, difference + reach, p, reach + power)
+
+
+def t_two_sided(t: float, freedom: float) -> float:
+    """Chance of |T| >= t under Student's distribution."""
+    if not math.isfinite(t):
+        return 0.0 if t > 0 else 1.0
+    return incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
+
+
+@lru_cache(maxsize=4096)
+def t_quantile(share: float, freedom: int) -> float:
+    """The value below which `share` (above a half) of Student's distribution lies."""
+    low, high = 0.0, 2.0
+    while 1 - t_two_sided(high, freedom) / 2 < share:
+        high *= 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        if 1 - t_two_sided(middle, freedom) / 2 < share:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def incomplete_beta(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function I_x(a, b), by its continued fraction (Lentz's method)."""
+    if x <= 0 or x >= 1:
+        return 0.0 if x <= 0 else 1.0
+    if x > (a + 1) / (a + b + 2):  # the fraction converges fast only below
+        return 1.0 - incomplete_beta(b, a, 1 - x)
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    tiny = 1e-300
+    c, d = 1.0, 1.0 / max(1 - (a + b) * x / (a + 1), tiny)
+    result = d
+    for m in range(1, 300):
+        for numerator in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1.0 / ((1 + numerator * d) or tiny)
+            c = (1 + numerator / c) or tiny
+            result *= c * d
+        if abs(c * d - 1) < 1e-12:
+            break
+    return math.exp(log_front) / a * result

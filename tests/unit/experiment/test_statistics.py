@@ -90,3 +90,33 @@ def test_noisier_pairs_need_more() -> None:
     rng = np.random.default_rng(0)
     calm, wild = rng.normal(0, 0.01, 20), rng.normal(0, 0.05, 20)
     assert s.pairs_needed(calm, 0.03) < s.pairs_needed(wild, 0.03) < s.pairs_needed(wild, 0.01)
+
+
+@pytest.mark.parametrize(("freedom", "expected"), [(1, 12.7062), (2, 4.3027), (5, 2.5706), (30, 2.0423)])
+def test_quantiles_of_student(freedom: int, expected: float) -> None:
+    """Values of any printed table of t at 97.5 %."""
+    assert s.t_quantile(0.975, freedom) == pytest.approx(expected, abs=1e-4)
+    assert s.t_two_sided(expected, freedom) == pytest.approx(0.05, abs=1e-5)
+
+
+def test_welch_by_hand() -> None:
+    a, b = np.array([[1.0, 2.0, 3.0]]), np.array([[4.0, 5.0, 9.0]])
+    found = s.welch(a, b)
+    # Means 2 and 6; variances 1 and 7; error sqrt(8/3); 2.55 degrees of freedom, taken as 2.
+    assert found.difference[0] == pytest.approx(4.0)
+    assert found.high[0] - 4.0 == pytest.approx(4.3027 * np.sqrt(8 / 3), rel=1e-4)
+    assert s.welch(a, a).p[0] == pytest.approx(1.0)
+
+
+def test_welch_holds_its_level_and_single_repetitions_know_nothing() -> None:
+    rng = np.random.default_rng(2)
+    found = s.welch(rng.normal(0, 1, (4000, 4)), rng.normal(0, 3, (4000, 5)))
+    assert 0.02 <= float((found.p <= 0.05).mean()) <= 0.06
+    alone = s.welch(np.ones((2, 1)), np.zeros((2, 3)))
+    assert (alone.p == 1).all()
+    assert np.isinf(alone.low).all()
+
+
+def test_counts_that_never_vary_differ_for_certain() -> None:
+    found = s.welch(np.full((2, 3), 4.0), np.array([[4.0] * 3, [5.0] * 3]))
+    assert found.p.tolist() == [1.0, 0.0]
