@@ -3,7 +3,10 @@
 What it shows: at `--size 16` a step costs microseconds and nearly all of it is
 overhead (Python, dispatch, allocation); at `--size 1024` nearly all of it is
 BLAS and the addition is bound by memory. `--compile` fuses what can be fused,
-so the answer to "does torch.compile help?" depends on the size.
+so the answer to "does torch.compile help?" depends on the size. `--both` runs one
+after the other, to see both chains side by side in one recording:
+    sonde run examples/matmul_add.py --both --size 64 --steps 20000
+    sonde show matmul_add.sonde chain --op aten::mm --against matmul_add.sonde
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ def main() -> None:
     parser.add_argument(
         "--compile", action="store_true", help="go through torch.compile (needs a C++ compiler)"
     )
+    parser.add_argument("--both", action="store_true", help="first eager, then compiled")
     options = parser.parse_args()
 
     torch.manual_seed(0)
@@ -35,13 +39,16 @@ def main() -> None:
     x = torch.randn(size, size)
     weight = torch.randn(size, size) / size**0.5  # keeps the scale of x from step to step
     bias = torch.randn(size) / 100
-    call: Callable[[Tensor, Tensor, Tensor], Tensor] = matmul_add
-    if options.compile:
-        call = torch.compile(matmul_add)
+    calls: list[Callable[[Tensor, Tensor, Tensor], Tensor]] = []
+    if options.both or not options.compile:
+        calls.append(matmul_add)
+    if options.both or options.compile:
+        calls.append(torch.compile(matmul_add))
     with torch.inference_mode():
         y = x
-        for _ in range(options.steps):
-            y = call(x, weight, bias)
+        for call in calls:
+            for _ in range(options.steps):
+                y = call(x, weight, bias)
     print(f"matmul_add: {options.steps} steps of {size}, mean square {y.square().mean().item():.3f}")
 
 

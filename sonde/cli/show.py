@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+from pathlib import Path
 
 from sonde.cli.inputs import add_json, add_recording, open_input
 from sonde.render.text import VIEWS
@@ -31,6 +32,12 @@ class Show:
         parser.add_argument("--native", action="store_true", help="show native frames below each row")
         parser.add_argument("--op", metavar="NAME", help="the operator to look at, for example aten::addmm")
         parser.add_argument("--thread", type=int, metavar="TID", help="only this thread")
+        parser.add_argument(
+            "--against",
+            type=Path,
+            metavar="REC2",
+            help="chain: a second recording beside it, eager and compiled",
+        )
         add_json(parser)
 
     def run(self, options: argparse.Namespace) -> int:
@@ -38,7 +45,10 @@ class Show:
         from sonde.render.text.view import ShowOptions
 
         recording = open_input(options.recording)
+        same = options.against is not None and options.against.resolve() == options.recording.resolve()
+        other = recording if same else open_input(options.against) if options.against else None
         asked = ShowOptions(
+            against=other,
             by=options.by,
             sort=options.sort,
             limit=options.limit,

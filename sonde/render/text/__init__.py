@@ -11,6 +11,7 @@ VIEWS: dict[str, tuple[str, str]] = {
         "sonde.render.text.ops",
         "operators: self and total time, memory, calls",
     ),
+    "chain": ("sonde.render.text.chain", "from the Python line to the kernel: the dispatch chain of --op"),
     "steps": ("sonde.render.text.steps", "steps and phases, with warm-up set apart"),
     "threads": ("sonde.render.text.threads", "what each thread did: running, spinning, waiting"),
     "waits": ("sonde.render.text.waits", "time off the CPU by reason and place"),

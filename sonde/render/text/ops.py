@@ -15,7 +15,7 @@ from sonde.analyze.op_table import GROUPINGS, op_groups, op_table
 from sonde.errors import UsageError
 from sonde.render.text.native_rows import native_json, native_rows
 from sonde.render.text.page import Column, Page
-from sonde.render.text.units import count, milliseconds, percent, size
+from sonde.render.text.units import count, milliseconds, percent, place, size
 from sonde.render.text.view import ShowOptions
 from sonde.store.recording import Recording
 
@@ -187,8 +187,7 @@ def _columns(data: dict[str, Any], by: str, memory: bool, device: bool, native: 
 
 
 def _key(key: str | None, by: str) -> str:
-    """A path is told by its end: the last two parts of it."""
-    return "–" if not key else "/".join(key.split("/")[-2:]) if by == "line" else key
+    return "–" if not key else place(key) if by == "line" else key
 
 
 def _cells(row: dict[str, Any], data: dict[str, Any], by: str, memory: bool, device: bool) -> list[str]:

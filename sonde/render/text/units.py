@@ -1,4 +1,4 @@
-"""Numbers for people: a unit always, and no more digits than mean something."""
+"""Numbers for people: a unit always, and no more digits than mean something; and short paths."""
 
 from __future__ import annotations
 
@@ -46,6 +46,11 @@ def size(count_bytes: float) -> str:
 def count(number: float) -> str:
     """1,234,567."""
     return f"{number:,.0f}"
+
+
+def place(path: str) -> str:
+    """A file told by its end: the last two parts of its path."""
+    return "/".join(path.split("/")[-2:])
 
 
 def _three(value: float) -> str:

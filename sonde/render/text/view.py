@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sonde.store.recording import Recording
+
 
 @dataclass(frozen=True)
 class ShowOptions:
@@ -22,4 +24,5 @@ class ShowOptions:
     native: bool = False
     op: str | None = None
     thread: int | None = None
+    against: Recording | None = None  # a second recording to hold beside
     name: str = "REC"  # how to call the recording in the next commands

@@ -87,3 +87,21 @@ def test_steps_keep_warmup_apart() -> None:
     assert (found["count"], found["warmup"], found["median_ms"]) == (20, 2, 10.0)
     assert "2 of them warm-up" in text
     assert "60.0 ms above 2 steady steps" in text
+
+
+def test_chain_tells_the_call_and_the_levels() -> None:
+    found, text = view("chain", training_run(), op="aten::addmm")
+    assert found["calls"]["count"] == 102
+    assert [s["name"] for s in found["calls"]["call"]["steps"][:2]] == ["aten::addmm", "aten::_addmm_impl"]
+    assert sum(level["samples"] for level in found["levels"]) == found["samples"]
+    assert "dead window before the first dispatch" in text
+    with pytest.raises(UsageError, match=r"aten::no_such"):
+        view("chain", training_run(), op="aten::no_such")
+
+
+def test_chain_of_two_recordings_side_by_side() -> None:
+    found, text = view("chain", training_run(), op="aten::gelu", against=training_run(slow=3.0))
+    left, right = found["sides"]["recordings"]
+    assert found["sides"]["line"].startswith("forward (gpt.py:")
+    assert right["on_cpu_ms"] > left["on_cpu_ms"]
+    assert "A  " in text
