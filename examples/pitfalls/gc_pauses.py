@@ -19,5 +19,5 @@ for step in steps():
     model(x).square().mean().backward()
     optimizer.step()
     batch = [{"step": step, "row": [row]} for row in range(4000)]  # objects that live for one step
-    if not FIXED and step % 4 == 0:
+    if not FIXED:
         gc.collect()  # "to save memory"

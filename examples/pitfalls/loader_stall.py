@@ -22,7 +22,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     model = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    batches = iter(DataLoader(Slow(), batch_size=16, num_workers=8 if FIXED else 1))
+    batches = iter(DataLoader(Slow(), batch_size=8, num_workers=4 if FIXED else 1))
     for _ in steps():
         x = next(batches)
         optimizer.zero_grad()

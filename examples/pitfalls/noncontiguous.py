@@ -8,7 +8,7 @@ from torch import nn
 class Mix(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.linear = nn.Linear(64, 64)
+        self.linear = nn.Linear(64, 4)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.linear(x if FIXED else x.transpose(0, 1).contiguous())
