@@ -47,10 +47,9 @@ def _closing(report: Report, page: Page, everything: bool) -> None:
     if not report.insights:
         page.line(f"Nothing worth changing was found: {count(checked)} rules looked.")
     elif report.step_ms and report.remaining_ms is not None:
-        page.line(
-            f"{'A steady step' if report.unit == 'step' else 'The trace'} takes {_ms(report.step_ms)} ms; after all of this about {_ms(report.remaining_ms)} ms. "
-            f"{count(checked)} rules looked."
-        )
+        what = "A steady step" if report.unit == "step" else "The trace"
+        now, then = _ms(report.step_ms), _ms(report.remaining_ms)
+        page.line(f"{what} takes {now} ms; after all of this about {then} ms. {count(checked)} rules looked.")
     if everything and report.silent:
         page.line("Looked and found nothing: " + ", ".join(report.silent))
     reasons: dict[str, list[str]] = {}
