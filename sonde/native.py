@@ -1,6 +1,6 @@
-"""Where the two native libraries are, and the one that this process may load.
+"""Where the native libraries are, and the one that this process may load.
 
-`libsonde_agent.so` is never loaded here: it goes into the profiled program.
+`libsonde_agent.so` and `libsonde_lines.so` are never loaded here: they go into the profiled program.
 """
 
 from __future__ import annotations
@@ -17,6 +17,11 @@ _FOLDER = Path(__file__).parent / "_native"
 def agent_path() -> Path:
     """The library to preload into a program."""
     return _existing("libsonde_agent.so")
+
+
+def lines_path() -> Path:
+    """The library that keeps verbose lines of oneDNN and MKL out of a program's output."""
+    return _existing("libsonde_lines.so")
 
 
 @functools.cache

@@ -54,8 +54,9 @@ def with_ops(primitives: Table, ops: Table, threads: Table) -> Table:
 def _by_time(primitives: Table, ops: Table, threads: Table) -> Array:
     """The innermost call of the primitive's process that encloses the middle of the primitive.
 
-    Lines carry no thread, so all threads of the process are asked; the shortest
-    enclosing call wins, since a primitive runs inside one operator.
+    Calls of the primitive's own thread come first. Where the thread is not known, or has no call
+    then (MXNet's trace names its threads otherwise than the system), all threads of the process
+    are asked; the shortest enclosing call wins, since a primitive runs inside one operator.
     """
     result = np.full(len(primitives), -1, np.int64)
     if not len(ops) or not len(primitives):
@@ -67,20 +68,24 @@ def _by_time(primitives: Table, ops: Table, threads: Table) -> Array:
     stamp = primitives.array("start_ns")
     middle = stamp + (timed / 2).astype(np.int64)
     process_of = _process_of_ops(ops, threads)
-    best = np.full(len(primitives), np.iinfo(np.int64).max)
+    never = np.iinfo(np.int64).max
+    best = np.full(len(primitives), never)
+    own = np.zeros(len(primitives), bool)  # found on its own thread
     for thread in np.unique(ops.array("thread")[keep]):
         rows = np.flatnonzero(keep & (ops.array("thread") == thread))
-        mine = np.flatnonzero((stamp >= 0) & (primitives.array("process") == process_of[rows[0]]))
+        mine = np.flatnonzero((stamp >= 0) & (primitives.array("process") == process_of[rows[0]]) & ~own)
         row = timeline(rows, start, end, parent).at(middle[mine])
-        length = np.where(row >= 0, (end - start)[np.maximum(row, 0)], np.iinfo(np.int64).max)
-        better = length < best[mine]
+        length = np.where(row >= 0, (end - start)[np.maximum(row, 0)], never)
+        same = (primitives.array("thread")[mine] == thread) & (row >= 0)
+        better = same | (length < best[mine])
         best[mine[better]] = length[better]
         result[mine[better]] = identity[row[better]]
+        own[mine[same]] = True
     return result
 
 
 def _products_in_order(primitives: Table, ops: Table, threads: Table, found: Array) -> Array:
-    """MKL prints no time of day. Its products are matched in the order of the log.
+    """A log made elsewhere has no times for MKL. Its products are matched in the order of the log.
 
     Products run one after the other, so the n-th call belongs to the n-th product
     operator that MKL served: each call takes the next operator with its FLOPs (or,
@@ -98,6 +103,7 @@ def _products_in_order(primitives: Table, ops: Table, threads: Table, found: Arr
         rows = rows[np.argsort(ops.array("start_ns")[rows], kind="stable")]
         rows = rows[[ops.array("op")[r] not in taken for r in rows.tolist()]] if taken else rows
         mine = primitives.text("library").equals("mkl") & (primitives.array("process") == process)
+        mine &= primitives.array("start_ns") < 0
         at, left = 0, 0.0
         for call in np.flatnonzero(mine & ~np.isnan(calls)).tolist():
             if left > 0 and calls[call] <= left:  # the next matrix of a batch

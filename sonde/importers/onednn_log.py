@@ -15,9 +15,13 @@ columns are expanded at the end.
 from __future__ import annotations
 
 import gzip
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
+
+import numpy as np
+import numpy.typing as npt
 
 from sonde.errors import InputError
 from sonde.importers import mkl_log
@@ -55,6 +59,38 @@ def read(path: Path, process: int = -1, epoch_offset_ns: int = 0) -> Recording:
             "make one with: ONEDNN_VERBOSE=2 MKL_VERBOSE=1 python script.py > log.txt",
         )
     return rows.recording(path, notes, process, epoch_offset_ns)
+
+
+def read_stamped(path: Path, process: int) -> tuple[Recording, npt.NDArray[np.int64]]:
+    """A log of native/lines, each line as `NS TID line`: the recording, and the thread id of each row.
+
+    The time is when the line was printed, on the common clock; a call began its own time before.
+    """
+    rows, notes = Rows(), Notes()
+    printed, tids = array("q"), array("q")
+    try:
+        with open(path, "rb") as file:
+            for block in _blocks(file, notes):
+                for line in block:
+                    time_ns, _, rest = line.partition(b" ")
+                    tid, _, text = rest.partition(b" ")
+                    if not (time_ns.isdigit() and tid.isdigit() and len(time_ns) < 19 and len(tid) < 19):
+                        if line:
+                            notes.unknown(line)
+                        continue
+                    before = len(rows.codes)
+                    _parse([text], rows, notes)
+                    for _ in range(len(rows.codes) - before):
+                        printed.append(int(time_ns))
+                        tids.append(int(tid))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    found = rows.recording(path, notes, process, 0)
+    table = found.table("primitives")
+    length_ns = np.nan_to_num(table.array("time_ms")) * 1e6
+    starts = np.array(printed, np.int64) - length_ns.astype(np.int64)
+    tables = {**{t.name: t for t in found.tables()}, "primitives": table.with_columns(start_ns=starts)}
+    return Recording(found.meta, tables, path), np.array(tids, np.int64)
 
 
 def _open(path: Path) -> BinaryIO:

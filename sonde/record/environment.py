@@ -19,9 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sonde.errors import UsageError
+from sonde.native import lines_path
 
 BOOTSTRAP = Path(__file__).resolve().parent / "bootstrap"
 OPTIONS_VARIABLE = "SONDE_OBSERVE"
+LINES_VARIABLE = "SONDE_AGENT_LINES"  # read by native/lines; the agent keeps it across exec
 DEFAULT_BUDGET = 0.02
 
 
@@ -32,7 +34,7 @@ class ObserveOptions:
     window: str = "auto"  # auto, all, none or steps=A:B (steps A up to, not including, B)
     budget: float = DEFAULT_BUDGET  # share of the program's CPU time that windows may cost
     lines: bool = True  # trace Python lines and modules inside windows
-    primitives: bool = False  # have oneDNN and MKL print their calls inside windows
+    primitives: bool = False  # have oneDNN and MKL print their calls, kept apart by native/lines
     mxnet: bool = True  # start MXNet's own profiler in programs that use MXNet
 
 
@@ -70,4 +72,9 @@ def python_environment(
         "primitives": options.primitives,
         "mxnet": options.mxnet,
     }
-    return {"PYTHONPATH": path, OPTIONS_VARIABLE: json.dumps(settings)}
+    made = {"PYTHONPATH": path, OPTIONS_VARIABLE: json.dumps(settings)}
+    if options.primitives:
+        others = environment.get("LD_PRELOAD")
+        made["LD_PRELOAD"] = f"{lines_path()}:{others}" if others else str(lines_path())
+        made[LINES_VARIABLE] = str((folder / "raw").resolve())
+    return made

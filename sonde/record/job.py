@@ -19,9 +19,7 @@ from sonde.record.environment import ObserveOptions, python_environment
 from sonde.record.finalise import finalise
 from sonde.record.jit import jit_environment, remove_jit_files
 from sonde.record.launch import LaunchOptions, LaunchResult, launch
-from sonde.record.observe.primitives import write_all
 from sonde.record.options import RunOptions, read_env_file
-from sonde.record.primitives import left_output
 from sonde.record.surroundings import epoch_offset, kept_environment, machine_facts
 from sonde.store.meta import Clock, Meta
 from sonde.store.recording import Recording
@@ -54,7 +52,6 @@ def record(command: list[str], folder: Path, options: RunOptions) -> Outcome:
         shutil.rmtree(folder)  # nothing ran: leave nothing
         raise
     remove_jit_files(folder)  # the agent has read them
-    _write_left_output(folder / "raw")
     recording = finalise(folder, started, result, keep_raw=options.keep_raw)
     return Outcome(recording, result.exit_code, result.signal)
 
@@ -74,15 +71,6 @@ def _started(command: list[str], options: RunOptions, environment: dict[str, str
         machine={**machine_facts(), "roofs": known_roofs()},
         clock=Clock(epoch_offset_start_ns=offset, epoch_offset_end_ns=offset, uncertainty_ns=uncertainty),
     )
-
-
-def _write_left_output(raw: Path) -> None:
-    """Show what the program printed while primitives were captured, if it died before it was given back."""
-    left = left_output(raw)
-    try:
-        write_all(1, left)
-    except OSError:
-        return  # nobody reads the program's output any more
 
 
 def _program_name(command: list[str]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from sonde.record.observe import primitives
 from sonde.record.observe.patch import wrap
 
 if TYPE_CHECKING:
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def observe(mxnet: Any, seen: Observation) -> None:
-    """Start MXNet's profiler, and stop it at exit."""
+    """Start MXNet's profiler, and stop it at exit; have its oneDNN print calls where that was asked for."""
+    if primitives.begin(seen.session):
+        for name in primitives.VARIABLES:  # read at the first call, once
+            os.environ[name] = "1"
     profiler = mxnet.profiler
     path = os.path.join(seen.session.raw, f"{os.getpid()}.mxnet.json")
     profiler.set_config(

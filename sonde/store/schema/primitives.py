@@ -8,6 +8,7 @@ PRIMITIVES = TableSpec(
     (
         i64("primitive", "identity in this recording, in the order of the log"),
         i32("process", "process whose log it is in, -1 for an imported log"),
+        i32("thread", "thread that called, -1 when the log does not say"),
         i64("start_ns", "start on the common clock, -1 when the log has no timestamp", "ns"),
         f64("time_ms", "time as printed", "ms"),
         text("library", "onednn or mkl"),
