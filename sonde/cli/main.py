@@ -21,6 +21,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "check": ("sonde.cli.check", "Check", "say what this machine offers and what is wrong with it"),
     "diff": ("sonde.cli.diff", "Diff", "compare recordings: verdict, and where the difference is"),
     "tune": ("sonde.cli.tune", "Tune", "find the best settings for a program here"),
+    "prove": ("sonde.cli.prove", "Prove", "try an insight's fix and measure what it saves"),
     "query": ("sonde.cli.query", "Query", "ask a recording with SQL"),
     "import": ("sonde.cli.import_", "Import", "turn what another tool wrote into a recording"),
     "export": ("sonde.cli.export", "Export", "write other tools' formats"),

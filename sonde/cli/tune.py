@@ -3,65 +3,77 @@
 from __future__ import annotations
 
 import argparse
-import sys
-import time
+import json
 from pathlib import Path
 
+from sonde.cli.experiments import add_experiment, command_of, laboratory
 from sonde.cli.inputs import add_json
 from sonde.errors import UsageError
 
+EXAMPLE = "sonde tune -- python train.py --steps 50"
+
 
 class Tune:
-    """Find the best settings for a program on this machine, and prove the gain.
+    """Find the best settings for a program on this machine, and prove what they gain.
 
-    sonde tune [options] -- python train.py --steps 50
+    sonde tune [options] -- command args…
 
-    The program is launched many times, in random pairs; let one launch take a few
-    seconds. It is never changed: only variables and the way of launching are.
+    The program is launched many times, as it is and with one setting changed, in
+    pairs in random order; nothing about it is edited. Keep a launch short (some
+    dozen steps). Stop with Ctrl-C at any time; resume with --journal.
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.usage = "sonde tune [options] -- command args…"
-        parser.add_argument("--budget", type=float, default=15.0, metavar="MINUTES", help="default 15")
-        parser.add_argument("--only", action="append", metavar="KNOB", help="turn only this knob")
+        add_experiment(parser, 15)
+        parser.add_argument(
+            "--only", action="append", metavar="KNOB", help="turn only this knob (repeatable)"
+        )
+        parser.add_argument(
+            "--throughput", action="store_true", help="also try copies side by side, counting all their steps"
+        )
         parser.add_argument("--env-file", type=Path, metavar="FILE", help="write the winner's variables here")
-        parser.add_argument("--journal", type=Path, metavar="FILE", help="keep and resume launches")
-        parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random order")
         add_json(parser)
         parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
     def run(self, options: argparse.Namespace) -> int:
+        from dataclasses import replace
+
         from sonde.experiment.arm import Arm
-        from sonde.experiment.journal import Journal
         from sonde.experiment.knobs import KNOBS
         from sonde.experiment.launches import LaunchMeasure
         from sonde.experiment.paired import Paired
         from sonde.experiment.place import this_place
-        from sonde.experiment.tune import tune
-        from sonde.render.text.experiments import ProgressLine, show_tuned, tuned_data
+        from sonde.experiment.tune import Tuned, tune
+        from sonde.render.text.experiments import show_tuned, tuned_data
+        from sonde.render.text.page import Page
 
-        command = options.command[1:] if options.command[:1] == ["--"] else options.command
-        if not command:
-            raise UsageError("no command given", "for example: sonde tune -- python train.py --steps 50")
+        command = command_of(options.command, EXAMPLE)
+        unknown = set(options.only or ()) - {k.name for k in KNOBS}
+        if unknown:
+            raise UsageError(f"no knob {sorted(unknown)}", "there are: " + ", ".join(k.name for k in KNOBS))
         chosen = [k for k in KNOBS if not options.only or k.name in options.only]
-        if not chosen:
-            raise UsageError(f"no knob {options.only}", "there are: " + ", ".join(k.name for k in KNOBS))
-        end = time.monotonic() + options.budget * 60
-        line = ProgressLine(sys.stderr, lambda: end - time.monotonic())
-        engine = Paired(
-            LaunchMeasure(),
-            Journal(options.journal),
-            options.seed,
-            report=line,
-            out_of_time=lambda: time.monotonic() > end,
-        )
-        try:
-            tuned = tune(Arm("as is", tuple(command)), this_place(), engine, chosen)
-        finally:
-            line.close()
-        data = tuned_data(tuned)
-        show_tuned(data, options.json)
-        if options.env_file and tuned.best.environment:
-            lines = [f"{k}={v}\n" for k, v in sorted(tuned.best.environment.items())]
+        known: list[Tuned] = []
+
+        def show() -> None:
+            for tuned in known[-1:]:
+                data = tuned_data(tuned)
+                if options.json:
+                    print(json.dumps(data, ensure_ascii=False, allow_nan=False))
+                elif tuned.trials or tuned.finished:
+                    show_tuned(data, Page())
+
+        with laboratory(options, "tune", show) as lab:
+            engine = Paired(
+                LaunchMeasure(options.timeout, check=options.check), lab.journal, options.seed, lab.line,
+                lab.out_of_time,
+            )  # fmt: skip
+            place = replace(this_place(), throughput=options.throughput)
+            tune(Arm("as is", command), place, engine, chosen, known.append)
+        show()
+        if options.env_file and known[-1].best.environment:
+            lines = [f"{k}={v}\n" for k, v in sorted(known[-1].best.environment.items())]
             options.env_file.write_text("".join(lines), encoding="utf-8")
+            if not options.json:
+                print(f"  sonde run --env-file {options.env_file} -- {' '.join(command)}")
         return 0

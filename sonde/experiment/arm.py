@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Patch:
+    """Keyword arguments given to every call of a constructor, by its dotted name."""
+
+    target: str
+    arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -14,9 +25,28 @@ class Arm:
     command: tuple[str, ...]
     environment: dict[str, str] = field(default_factory=dict)  # added to the surrounding one
     prefix: tuple[str, ...] = ()  # taskset, numactl, … in front of the command
+    unset: tuple[str, ...] = ()  # variables taken away
+    code: str = ""  # Python statements that run once torch is imported, before the program goes on
+    patches: tuple[Patch, ...] = ()
+    flip: Mapping[str, Any] = field(default_factory=dict)  # a plan of flips; see `flips.py`
+    instances: int = 1  # copies that run at the same time; the value is then time per step of all together
 
     def words(self) -> list[str]:
         return [*self.prefix, *self.command]
+
+    @property
+    def inside(self) -> dict[str, Any]:
+        """What the program's own process is to do; empty when nothing."""
+        if not self.code and not self.patches and not self.flip:
+            return {}
+        patches = [{"target": p.target, "arguments": dict(p.arguments)} for p in self.patches]
+        return {"code": self.code, "patches": patches, "flip": dict(self.flip)}
+
+    @property
+    def key(self) -> str:
+        """The same for equal arms only, whatever they are called."""
+        facts = [self.words(), self.environment, self.unset, self.inside, self.instances]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -28,6 +58,9 @@ class Measurement:
     exit_code: int
     result: str  # what the program printed, reduced to what must not change
     disturbed: str = ""  # a rule fixed beforehand was broken: throttled, steal; empty when not
+    loads: bool = False  # the program drew batches from a DataLoader
+    seconds: float = 0.0  # the whole launch
+    applied: int = -1  # how often the arm's patches took effect; -1 when it has none
 
 
 class Measure(Protocol):

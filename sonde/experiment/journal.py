@@ -23,6 +23,7 @@ class Entry:
     pair: int
     arm: str
     measurement: Measurement
+    key: str = ""  # of the arm: a journal serves only the arms it was written for
 
 
 class Journal:
@@ -39,10 +40,18 @@ class Journal:
             with self.path.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(asdict(entry), ensure_ascii=False) + "\n")
 
-    def of(self, comparison: str, pair: int) -> dict[str, Measurement]:
-        """What is known of one pair: arm → measurement."""
-        found = [e for e in self.entries if e.comparison == comparison and e.pair == pair]
-        return {e.arm: e.measurement for e in found}
+    def of(self, comparison: str, pair: int, keys: dict[str, str]) -> dict[str, Measurement]:
+        """What is known of one pair: arm → measurement. `keys` are those of the arms compared now."""
+        found: dict[str, Measurement] = {}
+        for entry in self.entries:
+            if entry.comparison == comparison and entry.pair == pair:
+                if entry.key and entry.key != keys[entry.arm]:
+                    raise InputError(
+                        f"{self.path} holds launches of another command or setting under {comparison!r}",
+                        "name a new file with --journal",
+                    )
+                found[entry.arm] = entry.measurement
+        return found
 
 
 def _read(path: Path) -> Iterator[Entry]:
@@ -50,7 +59,13 @@ def _read(path: Path) -> Iterator[Entry]:
     for number, line in enumerate(lines, 1):
         try:
             data = json.loads(line)
-            yield Entry(data["comparison"], data["pair"], data["arm"], Measurement(**data["measurement"]))
+            yield Entry(
+                data["comparison"],
+                data["pair"],
+                data["arm"],
+                Measurement(**data["measurement"]),
+                data.get("key", ""),
+            )
         except (ValueError, KeyError, TypeError) as error:
             if number == len(lines):  # cut off while it was written: that launch is done again
                 return

@@ -7,8 +7,9 @@ by its result, and the number discarded is told.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -25,6 +26,22 @@ FLOOR_PAIRS = 8  # A/A pairs
 MAX_DISCARDED_SHARE = 0.5  # of pairs tried; beyond that the machine is no place to measure
 
 
+class ArmFailed(InputError):
+    """A launch of an arm ended with an error."""
+
+    def __init__(self, arm: Arm, measurement: Measurement) -> None:
+        how = (
+            f"was killed by signal {-measurement.exit_code}"
+            if measurement.exit_code < 0
+            else f"ended with exit code {measurement.exit_code}"
+        )
+        said = f": {measurement.result}" if measurement.result else ""
+        super().__init__(
+            f"{arm.name}: the program {how}{said}", "run it by itself to see why: " + " ".join(arm.words())
+        )
+        self.arm = arm
+
+
 @dataclass(frozen=True)
 class Progress:
     """What a progress line shows."""
@@ -33,6 +50,7 @@ class Progress:
     pairs_done: int
     pairs_planned: int
     ratio: float | None  # so far
+    seconds_left: float | None = None  # of this comparison, if it goes on to `pairs_planned`
 
 
 @dataclass(frozen=True)
@@ -44,6 +62,16 @@ class Comparison:
     b_ms: float
     discarded: int
     same_result: bool  # what both arms printed is equal
+    unit: str = "step"  # step, or launch where the program has no steps: start-up is then included
+    ratios: tuple[float, ...] = ()  # t_B / t_A of every pair
+    results: tuple[str, str] = ("", "")  # what A and B printed, of the first pair that disagrees
+    discard_reasons: tuple[str, ...] = ()
+
+
+@dataclass
+class _Found:
+    pairs: list[Pair] = field(default_factory=list)
+    discarded: list[str] = field(default_factory=list)
 
 
 class Paired:
@@ -62,12 +90,13 @@ class Paired:
         self.seed = seed
         self.report = report
         self.out_of_time = out_of_time
+        self.loads = False  # some launch drew batches from a DataLoader
+        self._seconds: list[float] = []  # of pairs measured now, not read from the journal
 
     def noise_floor(self, arm: Arm, pairs: int = FLOOR_PAIRS) -> float:
         """Half-width of the interval of A against A, as a relative difference."""
-        name = f"noise of {arm.name}"
-        found, _ = self._pairs(name, arm, arm, pairs)
-        return max(noise_floor_of(_log_ratios(found)), SMALLEST_CLAIM)
+        found = self._pairs(f"noise of {arm.name}", arm, arm, pairs)
+        return max(noise_floor_of(_log_ratios(found.pairs)), SMALLEST_CLAIM)
 
     def compare(
         self, a: Arm, b: Arm, floor: float = SMALLEST_CLAIM, looks: tuple[int, ...] = LOOKS, label: str = ""
@@ -75,57 +104,82 @@ class Paired:
         """B against A; stops at the first planned look that knows the answer."""
         name = label or f"{b.name} against {a.name}"
         for look in looks:
-            found, discarded = self._pairs(name, a, b, look)
-            verdict = judge(_log_ratios(found), floor)
+            found = self._pairs(name, a, b, look)
+            verdict = judge(_log_ratios(found.pairs), floor)
             if verdict.word != "inconclusive" or self.out_of_time():
                 break
+        pairs = found.pairs
+        unlike = [(x.result, y.result) for x, y in pairs if not agree(x.result, y.result)]
         return Comparison(
             verdict=verdict,
-            a_ms=float(np.median([m.value_ms for m, _ in found])),
-            b_ms=float(np.median([m.value_ms for _, m in found])),
-            discarded=discarded,
-            same_result=all(agree(a.result, b.result) for a, b in found),
+            a_ms=float(np.median([m.value_ms for m, _ in pairs])),
+            b_ms=float(np.median([m.value_ms for _, m in pairs])),
+            discarded=len(found.discarded),
+            same_result=not unlike,
+            unit=_unit(a, b, pairs),
+            ratios=tuple(y.value_ms / x.value_ms for x, y in pairs),
+            results=unlike[0] if unlike else (pairs[0][0].result, pairs[0][1].result),
+            discard_reasons=tuple(dict.fromkeys(found.discarded)),
         )
 
-    def _pairs(
-        self, name: str, a: Arm, b: Arm, wanted: int
-    ) -> tuple[list[tuple[Measurement, Measurement]], int]:
+    def _pairs(self, name: str, a: Arm, b: Arm, wanted: int) -> _Found:
         """The first `wanted` undisturbed pairs, measuring those the journal does not have."""
-        found: list[Pair] = []
-        discarded = 0
+        found = _Found()
         for number, order in enumerate(pair_orders(self.seed)):
-            if len(found) >= wanted or (found and self.out_of_time()):
+            if len(found.pairs) >= wanted or (found.pairs and self.out_of_time()):
                 break
             pair = self._one(name, number, order, a, b)
-            if pair[0].disturbed or pair[1].disturbed:
-                discarded += 1
-                if discarded > 4 and discarded > MAX_DISCARDED_SHARE * (number + 1):
-                    why = pair[0].disturbed or pair[1].disturbed
+            self.loads = self.loads or pair[0].loads or pair[1].loads
+            why = pair[0].disturbed or pair[1].disturbed
+            if why:
+                found.discarded.append(why)
+                lost = len(found.discarded)
+                if lost > 4 and lost > MAX_DISCARDED_SHARE * (number + 1):
                     raise InputError(
-                        f"{discarded} of {number + 1} pairs were disturbed ({why})",
+                        f"{lost} of {number + 1} pairs were disturbed ({why})",
                         "measure on a quieter machine, or give the container a larger CPU quota",
                     )
                 continue
-            found.append(pair)
-            ratio = float(np.exp(np.median(_log_ratios(found))))
-            self.report(Progress(name, len(found), wanted, ratio))
-        return found, discarded
+            found.pairs.append(pair)
+            ratio = float(np.exp(np.median(_log_ratios(found.pairs))))
+            left = (wanted - len(found.pairs)) * float(np.mean(self._seconds)) if self._seconds else None
+            self.report(Progress(name, len(found.pairs), wanted, ratio, left))
+        return found
 
     def _one(self, name: str, number: int, order: tuple[str, str], a: Arm, b: Arm) -> Pair:
-        known = self.journal.of(name, number)
+        known = self.journal.of(name, number, {"A": a.key, "B": b.key})
         arms = {"A": a, "B": b}
+        start, fresh = time.monotonic(), 0
         for side in order:
             if side not in known:
+                fresh += 1
                 padding = (number * 2 + (side == "B")) * 977 % 4096
                 measurement = self.measure(arms[side], padding)
                 if measurement.exit_code != 0:
+                    raise ArmFailed(arms[side], measurement)
+                if measurement.applied == 0:
                     raise InputError(
-                        f"{arms[side].name}: the program ended with exit code {measurement.exit_code}",
-                        "run it by itself to see why: " + " ".join(arms[side].words()),
+                        f"{arms[side].name}: the change had no effect: the program never made what it changes",
+                        "a comparison would compare the program with itself",
                     )
                 known[side] = measurement
-                self.journal.add(Entry(name, number, side, measurement))
+                self.journal.add(Entry(name, number, side, measurement, arms[side].key))
+        if fresh == 2:
+            self._seconds.append(time.monotonic() - start)
         return known["A"], known["B"]
+
+
+def _unit(a: Arm, b: Arm, pairs: list[Pair]) -> str:
+    stepless = [sum(m.steps == 0 for m in side) for side in zip(*pairs, strict=True)]
+    if stepless == [0, 0]:
+        return "step"
+    if stepless == [len(pairs), len(pairs)]:
+        return "launch"
+    arm = a if stepless[0] else b
+    raise InputError(
+        f"{arm.name}: some launches had no steady steps, others had: their times are not comparable",
+        "let the program run more steps",
+    )
 
 
 def _log_ratios(pairs: list[Pair]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -1,31 +1,35 @@
-"""What this machine offers a program, for the tuner: effective CPUs, cores and NUMA nodes."""
+"""What this machine offers a program, for the tuner: effective CPUs, cores, sockets and NUMA nodes.
+
+The facts are those of `sonde check`: affinity, every cpuset above the process, and the tightest quota.
+"""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from sonde.experiment.knobs import Place
+from sonde.machine.facts import gather
+from sonde.machine.tree import Tree, cpu_list
 
 
-def this_place(root: Path = Path("/")) -> Place:
-    """By affinity and /sys; `sonde check` explains the same in full."""
-    cpus = sorted(os.sched_getaffinity(0))
-    cores = {_core(root, cpu) for cpu in cpus}
+def this_place(tree: Tree | None = None) -> Place:
+    """Of the running machine, or of recorded files."""
+    tree = tree or Tree()
+    facts = gather(tree, environment={})
+    cpus = sorted(facts.usable_cpus or ())
+    effective = facts.effective_cpus or len(cpus) or 1
+    cores = facts.topology.physical_cores or len(cpus) or 1
     nodes = []
-    for folder in sorted((root / "sys/devices/system/node").glob("node[0-9]*")):
-        mine = tuple(c for c in cpus if (folder / f"cpu{c}").exists())
-        if mine:
-            nodes.append(mine)
-    return Place(len(cpus), len(cores), tuple(nodes))
-
-
-def _core(root: Path, cpu: int) -> tuple[str, str]:
-    topology = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
-    try:
-        return (
-            (topology / "physical_package_id").read_text().strip(),
-            (topology / "core_id").read_text().strip(),
-        )
-    except OSError:
-        return ("", str(cpu))
+    for node in sorted(cpu_list(tree.text("/sys/devices/system/node/online")) or ()):
+        mine = cpu_list(tree.text(f"/sys/devices/system/node/node{node}/cpulist")) or frozenset()
+        usable = tuple(sorted(c for c in mine if c in cpus))
+        if usable:
+            nodes.append(usable)
+    quota = facts.cgroup.cpu_quota
+    return Place(
+        effective_cpus=effective,
+        physical_cores=min(cores, effective),
+        nodes=tuple(nodes),
+        cpus=tuple(cpus),
+        packages=facts.topology.packages or 1,
+        quota=quota if quota is not None and quota < len(cpus) else None,
+        huge_pages=facts.system.huge_pages or "unknown",
+    )

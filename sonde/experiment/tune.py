@@ -9,13 +9,16 @@ than it is, and only fresh pairs tell by how much.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
+from sonde.errors import InputError
 from sonde.experiment.arm import Arm
 from sonde.experiment.knobs import KNOBS, Knob, Place, Setting
-from sonde.experiment.paired import Comparison, Paired
+from sonde.experiment.paired import ArmFailed, Comparison, Paired
 
+FIRST_PAIRS = (3,)  # enough to drop what is far worse, or slower every time
 SCREENING_PAIRS = (6,)
 STAGE_LOOKS = (10, 16)
 # A setting whose first pairs are slower than this is dropped without a verdict.
@@ -33,60 +36,105 @@ class Trial:
     note: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Tuned:
-    """The end: what was best, and what it is worth on fresh pairs."""
+    """What is known so far; complete when `tune` returns. `confirmed` compares the best with "as is"."""
 
     best: Arm
-    confirmed: Comparison | None  # best against "as is"; None when nothing was better
-    noise_floor: float
-    trials: list[Trial]
-    out_of_time: bool
+    kept: list[Setting] = field(default_factory=list)
+    confirmed: Comparison | None = None  # None when nothing was better
+    noise_floor: float = float("inf")
+    trials: list[Trial] = field(default_factory=list)
+    out_of_time: bool = False
+    finished: bool = False
 
 
-def tune(base: Arm, place: Place, engine: Paired, knobs: Sequence[Knob] = KNOBS) -> Tuned:
-    """Turn the knobs. `base` must be named "as is"."""
-    floor = engine.noise_floor(base)
-    best, trials = base, []
+def tune(
+    base: Arm,
+    place: Place,
+    engine: Paired,
+    knobs: Sequence[Knob] = KNOBS,
+    so_far: Callable[[Tuned], None] = lambda tuned: None,
+) -> Tuned:
+    """Turn the knobs. `base` must be named "as is". `so_far` gets the result before it is complete."""
+    tuned = Tuned(base)
+    so_far(tuned)
+    tuned.noise_floor = engine.noise_floor(base)
+    place = replace(place, loads=engine.loads)
     for knob in knobs:
         if engine.out_of_time():
             break
-        best, tried = _turn(knob, best, place, engine, floor)
-        trials += tried
-    confirmed = None
-    if best is not base:
-        confirmed = engine.compare(base, best, floor, label="confirmation")
-        if confirmed.verdict.word != "faster" or not confirmed.same_result:
-            best = base
-    return Tuned(best, confirmed, floor, trials, engine.out_of_time())
+        _turn(knob, tuned, place, engine)
+    if tuned.best is not base:
+        tuned.confirmed = engine.compare(base, tuned.best, tuned.noise_floor, label="confirmation")
+        if tuned.confirmed.verdict.word != "faster" or not tuned.confirmed.same_result:
+            tuned.best, tuned.kept = base, []
+    tuned.out_of_time, tuned.finished = engine.out_of_time(), True
+    return tuned
 
 
-def _turn(knob: Knob, best: Arm, place: Place, engine: Paired, floor: float) -> tuple[Arm, list[Trial]]:
-    trials: list[Trial] = []
-    hopeful: list[tuple[float, Setting]] = []
+def _turn(knob: Knob, tuned: Tuned, place: Place, engine: Paired) -> None:
+    best, hopeful = tuned.best, []
+
+    def tried(setting: Setting, comparison: Comparison | None, note: str, kept: bool = False) -> None:
+        tuned.trials.append(Trial(knob.name, setting, comparison, kept, note))
+
     for setting in knob.settings(place):
         if setting.impossible:
-            trials.append(Trial(knob.name, setting, None, False, setting.impossible))
-            continue
-        if all(best.environment.get(k) == v for k, v in setting.environment.items()) and not setting.prefix:
-            trials.append(Trial(knob.name, setting, None, False, "that is what it has"))
-            continue
-        if engine.out_of_time():
-            trials.append(Trial(knob.name, setting, None, False, "no time left"))
-            continue
-        screened = engine.compare(best, setting.on(best), floor, SCREENING_PAIRS)
-        ratio = screened.verdict.ratio.estimate
-        if not screened.same_result:
-            trials.append(Trial(knob.name, setting, screened, False, "the program's results change"))
-        elif ratio > HOPELESS_RATIO or screened.verdict.word in ("slower", "same"):
-            trials.append(Trial(knob.name, setting, screened, False, "no better"))
+            tried(setting, None, setting.impossible)
+        elif _is_set(setting, best):
+            tried(setting, None, "that is what it has")
+        elif engine.out_of_time():
+            tried(setting, None, "no time left")
         else:
-            hopeful.append((ratio, setting))
-    for _, setting in sorted(hopeful, key=lambda pair: pair[0]):
-        proved = engine.compare(best, setting.on(best), floor, STAGE_LOOKS)
+            try:
+                screened = _screened(best, setting.on(best), engine, tuned.noise_floor)
+            except ArmFailed as error:
+                if error.arm.key == best.key:
+                    raise
+                tried(setting, None, error.message)
+                continue
+            except InputError as error:
+                tried(setting, None, error.message)
+                continue
+            if not screened.same_result:
+                tried(setting, screened, "the program's results change")
+            elif screened.verdict.ratio.estimate > HOPELESS_RATIO or _no_better(screened):
+                tried(setting, screened, "no better")
+            else:
+                hopeful.append((screened.verdict.ratio.estimate, setting, screened))
+    for number, (_, setting, screened) in enumerate(sorted(hopeful, key=lambda item: item[0])):
+        if tuned.best is not best:
+            tried(setting, screened, "another setting of this knob was better")
+            continue
+        proved = engine.compare(best, setting.on(best), tuned.noise_floor, STAGE_LOOKS)
         kept = proved.verdict.word == "faster" and proved.same_result
-        trials.append(Trial(knob.name, setting, proved, kept, proved.verdict.reason))
+        tried(setting, proved, proved.verdict.reason, kept)
         if kept:
-            # The rest of this knob was worse than the one just kept.
-            return setting.on(best), trials
-    return best, trials
+            tuned.best = setting.on(best)
+            tuned.kept.append(setting)
+        elif number == 0 and proved.verdict.word == "same":
+            # The others looked no better than this one, which is no better than what there was.
+            for _, other, seen in sorted(hopeful, key=lambda item: item[0])[1:]:
+                tried(other, seen, "no better")
+            return
+
+
+def _is_set(setting: Setting, best: Arm) -> bool:
+    """Whether the program already runs like that, by its own environment."""
+    if setting.prefix or setting.code or setting.patch or (setting.instances or 1) != best.instances:
+        return False
+    has = {**os.environ, **best.environment}
+    return all(has.get(key) == value for key, value in setting.environment.items())
+
+
+def _screened(best: Arm, candidate: Arm, engine: Paired, floor: float) -> Comparison:
+    """Three pairs, then three more unless each of them was slower by more than noise makes likely."""
+    first = engine.compare(best, candidate, floor, FIRST_PAIRS)
+    if not first.same_result or min(first.ratios) > 1 + min(floor, HOPELESS_RATIO - 1):
+        return first
+    return engine.compare(best, candidate, floor, SCREENING_PAIRS)
+
+
+def _no_better(screened: Comparison) -> bool:
+    return screened.verdict.word in ("slower", "same") or min(screened.ratios) > 1

@@ -1,8 +1,8 @@
 """Rule 49, per-tensor optimizer: the optimizer updates one parameter after the other in Python.
 
 Condition: frames `_single_tensor_*` (torch's OptimizerSingleTensor pattern) take at least 5 % of the step.
-Saving: the part of that time spent outside kernels: dispatch and Python, 60 to 95 % of it; where arithmetic
-    dominates little is won, and the rule stays silent when the winnable part is below 3 % of the step.
+Saving: the part of that time spent outside kernels: dispatch and Python, 60 to 95 % of it; where arithmetic dominates
+    little is won, and the rule stays silent when the winnable part is below 3 % of the step.
 Not for: foreach or fused optimizers; optimizers without such an implementation.
 """
 
@@ -30,8 +30,6 @@ def judge(subject: Subject) -> Iterator[Finding]:
     known = optimizers[0] if optimizers else {}
     name = str(known.get("class", "Adam"))
     option = "fused" if name in WITH_FUSED else "foreach"
-    if known.get("sparse_gradients"):
-        return  # sparse gradients are updated one by one in any case
     tensors = f"; {known['tensors']} tensors" if "tensors" in known else ""
     yield Finding(
         Insight(

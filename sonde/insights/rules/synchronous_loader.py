@@ -1,9 +1,8 @@
 """Rule 19, synchronous loader: batches are made by the stepping process itself, between the steps.
 
-Condition: num_workers=0 and `__next__` takes at least 5 % of the steady steps (torch's
-    SynchronizedDataLoader).
-Saving: with k workers a step takes max(rest, fetch / k) instead of rest + fetch. Waiting (disk, network) is
-    hidden by any number of workers; CPU work only by CPUs that are free, so on one CPU nothing is promised.
+Condition: num_workers=0 and `__next__` takes at least 5 % of the steady steps (torch's SynchronizedDataLoader).
+Saving: with k workers a step takes max(rest, fetch / k) instead of rest + fetch. Waiting (disk, network) is hidden by
+    any number of workers; CPU work only by CPUs that are free, so on one CPU nothing is promised.
 Not for: loaders with workers (rule 18); fetches so short that handing a batch over costs as much (0.3 ms).
 """
 

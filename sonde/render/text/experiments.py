@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from typing import Any, TextIO
@@ -15,17 +14,16 @@ from sonde.render.text.page import Column, Page
 class ProgressLine:
     """One line that is rewritten; on a stream that is no terminal, one line per ten pairs."""
 
-    def __init__(self, stream: TextIO, seconds_left: Callable[[], float]) -> None:
+    def __init__(self, stream: TextIO, seconds_left: Callable[[], float] | None = None) -> None:
         self.stream = stream
         self.seconds_left = seconds_left
         self.live = stream.isatty()
 
     def __call__(self, progress: Progress) -> None:
         ratio = f"{progress.ratio:.3f}×" if progress.ratio else "–"
-        left = max(0.0, self.seconds_left())
         text = (
             f"{progress.comparison}: pair {progress.pairs_done} of {progress.pairs_planned}, "
-            f"time {ratio}, {left / 60:.0f} min left"
+            f"time {ratio}{self._left(progress)}"
         )
         if self.live:
             self.stream.write("\r\x1b[2K" + text[:150])
@@ -33,10 +31,25 @@ class ProgressLine:
             self.stream.write(text + "\n")
         self.stream.flush()
 
+    def _left(self, progress: Progress) -> str:
+        """Of this comparison by the pace so far, and of the budget where there is one."""
+        parts = []
+        if progress.seconds_left:
+            parts.append(f"about {duration(progress.seconds_left)} to go")
+        budget = self.seconds_left() if self.seconds_left else None
+        if budget is not None:
+            parts.append(f"{duration(max(0.0, budget))} of the budget left")
+        return "".join(f", {part}" for part in parts)
+
     def close(self) -> None:
         if self.live:
             self.stream.write("\r\x1b[2K")
             self.stream.flush()
+
+
+def duration(seconds: float) -> str:
+    """40 s, 5 min."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 def comparison_data(comparison: Comparison) -> dict[str, Any]:
@@ -45,16 +58,19 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
     return {
         "verdict": verdict.word,
         "ratio": _finite(verdict.ratio.estimate),
-        "low": _finite(verdict.ratio.low),
+        "low": _finite(verdict.ratio.low) if math.isfinite(verdict.ratio.high) else None,
         "high": _finite(verdict.ratio.high),
         "pairs": verdict.pairs,
         "discarded": comparison.discarded,
+        "discard_reasons": list(comparison.discard_reasons),
+        "unit": comparison.unit,
         "noise_floor": verdict.noise_floor,
         "more_pairs": verdict.more_pairs,
         "reason": verdict.reason,
         "a_ms": comparison.a_ms,
         "b_ms": comparison.b_ms,
         "same_result": comparison.same_result,
+        "results": list(comparison.results),
     }
 
 
@@ -63,16 +79,19 @@ def _finite(value: float) -> float | None:
 
 
 def tuned_data(tuned: Tuned) -> dict[str, Any]:
-    """`best`: name, environment, prefix; `gain`: comparison with as is, or null; `trials`."""
+    """`best`: name, environment, prefix, by_hand, instances; `gain`: comparison with as is, or null; `trials`."""
     return {
         "best": {
             "name": tuned.best.name,
             "environment": tuned.best.environment,
             "prefix": list(tuned.best.prefix),
+            "by_hand": [s.by_hand for s in tuned.kept if s.by_hand],
+            "instances": tuned.best.instances,
         },
         "gain": comparison_data(tuned.confirmed) if tuned.confirmed else None,
         "noise_floor": _finite(tuned.noise_floor),
         "out_of_time": tuned.out_of_time,
+        "finished": tuned.finished,
         "trials": [
             {
                 "knob": t.knob,
@@ -86,21 +105,24 @@ def tuned_data(tuned: Tuned) -> dict[str, Any]:
     }
 
 
-def show_tuned(data: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(data, ensure_ascii=False, allow_nan=False))
-        return
-    page = Page()
+def show_tuned(data: dict[str, Any], page: Page) -> None:
     columns = [
         Column("knob"),
         Column("setting"),
         Column("time", right=True),
         Column("95 % interval", right=True),
     ]
-    page.table([*columns, Column("pairs", right=True), Column("")], [_row(t) for t in data["trials"]])
+    if data["trials"]:
+        page.table([*columns, Column("pairs", right=True), Column("")], [_row(t) for t in data["trials"]])
     if data["noise_floor"]:
-        page.line(f"noise floor of this machine: {data['noise_floor']:.1%}")
+        page.line(f"noise floor of this machine for this program: {data['noise_floor']:.1%}")
     gain = data["gain"]
+    if not data["finished"]:
+        found = (
+            "" if data["best"]["name"] == "as is" else f"; best so far, not confirmed: {data['best']['name']}"
+        )
+        page.heading(f"Not finished{found}.")
+        return
     if gain is None or data["best"]["name"] == "as is":
         page.heading("Nothing was proved better than the program as it is.")
         if gain:
@@ -112,8 +134,14 @@ def show_tuned(data: dict[str, Any], as_json: bool) -> None:
             f"{data['best']['name']}: {1 / gain['ratio']:.2f}× as fast "
             f"[{1 / gain['high']:.2f}, {1 / gain['low']:.2f}], on {gain['pairs']} fresh pairs"
         )
+        if gain["unit"] == "launch":
+            page.line("  (of whole launches, start-up included: the program has no steady steps)")
         for key, value in sorted(data["best"]["environment"].items()):
             page.line(f"  export {key}={value}")
+        for line in data["best"]["by_hand"]:
+            page.line(f"  in the program: {line}")
+        if data["best"]["instances"] > 1:
+            page.line(f"  {data['best']['instances']} copies side by side")
         if data["best"]["prefix"]:
             page.line(f"  {' '.join(data['best']['prefix'])} command …")
     if data["out_of_time"]:

@@ -104,3 +104,28 @@ def test_disturbed_pairs_are_discarded_and_counted() -> None:
 def test_a_machine_that_disturbs_everything_is_refused() -> None:
     with pytest.raises(InputError, match="throttled"):
         Paired(lambda arm, padding: Measurement(1.0, 1, 0, "", "throttled")).compare(A, B)
+
+
+def test_a_journal_of_another_command_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    Paired(Machine(0.9), Journal(path)).compare(A, B)
+    other = Arm("new", ("another",))
+    with pytest.raises(InputError, match="another command"):
+        Paired(Machine(0.9), Journal(path)).compare(A, other)
+
+
+def test_steps_and_whole_launches_are_not_mixed() -> None:
+    def measure(arm: Arm, padding: int) -> Measurement:
+        return Measurement(1.0 + padding * 1e-6, 0 if arm.name == "new" else 30, 0, "")
+
+    with pytest.raises(InputError, match="new: some launches had no steady steps"):
+        Paired(measure).compare(A, B)
+    alone = Paired(lambda arm, padding: Measurement(1.0 + padding * 1e-6, 0, 0, "")).compare(A, B)
+    assert alone.unit == "launch"
+
+
+def test_the_line_knows_the_time_left() -> None:
+    seen: list[Progress] = []
+    Paired(Machine(1.0), report=seen.append).compare(A, B, looks=(6,))
+    assert seen[-1].seconds_left == 0.0
+    assert all(p.seconds_left is not None and p.seconds_left >= 0 for p in seen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from sonde.experiment.arm import Arm, Measurement
 from sonde.experiment.knobs import KNOBS, Knob, Place, Setting
@@ -76,3 +77,57 @@ def test_out_of_time_keeps_what_is_known() -> None:
     found = tune(BASE, PLACE, Paired(program, out_of_time=lambda: program.launches > 40))
     assert found.out_of_time
     assert program.launches < 80
+
+
+def test_a_crashing_setting_is_named_and_the_rest_goes_on() -> None:
+    program = Program()
+
+    def measure(arm: Arm, padding: int) -> Measurement:
+        if arm.environment.get("OMP_WAIT_POLICY"):
+            return Measurement(1.0, 0, -11, "boom")
+        return program(arm, padding)
+
+    found = tune(BASE, PLACE, Paired(measure), KNOBS[:1] + KNOBS[3:4])
+    notes = {t.setting.name: t.note for t in found.trials}
+    assert "killed by signal 11: boom" in notes["passive waiting"]
+    assert found.best.environment["OMP_NUM_THREADS"] == "4"
+
+
+def test_single_socket_and_all_are_always_tried() -> None:
+    place = Place(
+        effective_cpus=64, physical_cores=32, packages=2, nodes=(tuple(range(32)), tuple(range(32, 64)))
+    )
+    counts = {int(s.environment["OMP_NUM_THREADS"]) for s in KNOBS[0].settings(place)}
+    assert {1, 16, 32, 64} <= counts
+    tight = Place(effective_cpus=3, physical_cores=3, cpus=tuple(range(64)), quota=3.5)
+    assert max(int(s.environment["OMP_NUM_THREADS"]) for s in KNOBS[0].settings(tight)) == 3
+
+
+def test_what_the_shell_sets_is_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    monkeypatch.setenv("MKL_NUM_THREADS", "4")
+    found = tune(Arm("as is", ("prog",), {"OMP_NUM_THREADS": "4"}), PLACE, Paired(Program()), KNOBS[:1])
+    assert {t.setting.name: t.note for t in found.trials}["4 threads"] == "that is what it has"
+
+
+def test_loader_workers_only_where_there_is_a_loader() -> None:
+    knob = next(k for k in KNOBS if k.name == "workers")
+    found = tune(BASE, PLACE, Paired(Program()), [knob])
+    assert {t.note for t in found.trials} == {"the program uses no DataLoader"}
+
+    def loading(arm: Arm, padding: int) -> Measurement:
+        counts = [p.arguments["num_workers"] for p in arm.patches]
+        return Measurement(
+            (5.0 if counts == [4] else 10.0) + padding * 1e-6, 50, 0, "", loads=True, applied=1
+        )
+
+    best = tune(BASE, PLACE, Paired(loading), [knob])
+    assert best.best.patches[0].arguments == {"num_workers": 4}
+    assert best.kept[0].by_hand == "DataLoader(…, num_workers=4)"
+
+
+def test_place_obeys_quota_and_cpuset() -> None:
+    from sonde.experiment.place import this_place
+
+    place = this_place()
+    assert 1 <= place.physical_cores <= place.effective_cpus <= len(place.cpus)

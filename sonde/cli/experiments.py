@@ -1,0 +1,89 @@
+"""What the verbs that run experiments share: options, the journal, the live line, and how they end."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sonde.errors import SondeError, UsageError
+
+if TYPE_CHECKING:
+    from sonde.experiment.journal import Journal
+    from sonde.render.text.experiments import ProgressLine
+
+
+def add_experiment(parser: argparse.ArgumentParser, budget_minutes: float) -> None:
+    """The options of every experiment."""
+    parser.add_argument(
+        "--budget", type=float, default=budget_minutes, metavar="MINUTES",
+        help=f"time to spend (default {budget_minutes:g})",
+    )  # fmt: skip
+    parser.add_argument("--journal", type=Path, metavar="FILE", help="keep launches here, and resume from it")
+    parser.add_argument(
+        "--check", default="", metavar="COMMAND",
+        help="shell command whose output must stay the same; the program's own is in $SONDE_OUTPUT "
+        "(default: losses and scores that the program prints)",
+    )  # fmt: skip
+    parser.add_argument("--timeout", type=float, default=3600.0, metavar="S", help="end a launch that hangs")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random order")
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """Where one experiment runs."""
+
+    journal: Journal
+    line: ProgressLine
+    out_of_time: Callable[[], bool]
+
+
+@contextmanager
+def laboratory(options: argparse.Namespace, verb: str, partial: Callable[[], None]) -> Iterator[Laboratory]:
+    """Run an experiment in here. When it is interrupted, `partial` shows what is known and the journal stays."""
+    from sonde.experiment.journal import Journal
+    from sonde.render.text.experiments import ProgressLine
+
+    if not options.budget > 0:
+        raise UsageError(
+            f"--budget {options.budget:g} leaves no time", "give minutes, for example --budget 15"
+        )
+    end = time.monotonic() + options.budget * 60
+    path: Path = options.journal or default_journal(verb)
+    journal = Journal(path)
+    line = ProgressLine(sys.stderr, lambda: end - time.monotonic())
+    try:
+        yield Laboratory(journal, line, lambda: time.monotonic() > end)
+    except (KeyboardInterrupt, SondeError):
+        line.close()
+        partial()
+        if journal.entries:
+            kept = f"sonde: {len(journal.entries)} launches are kept → go on with --journal {path}"
+            print(kept, file=sys.stderr)
+        raise
+    finally:
+        line.close()
+
+
+def default_journal(verb: str) -> Path:
+    """A new file among the user's state: old launches are never mixed with new ones unasked."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    return Path(state) / "sonde" / "experiments" / f"{stamp}-{os.getpid()}-{verb}.jsonl"
+
+
+def command_of(words: list[str], example: str) -> tuple[str, ...]:
+    """What stands after `--`; a Python script alone is run with this Python."""
+    words = words[1:] if words[:1] == ["--"] else words
+    if not words:
+        raise UsageError("no command given", f"for example: {example}")
+    path = Path(words[0])
+    if path.suffix == ".py" and path.is_file() and not os.access(path, os.X_OK):
+        return (sys.executable, *words)
+    return tuple(words)

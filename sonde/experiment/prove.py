@@ -1,0 +1,145 @@
+"""Turn an insight into two arms, run them, and set the measured saving against the predicted one.
+
+In: an insight (or the user's own before and after commands) and the command. Out: `Proof`. The arms
+differ in nothing but the experiment: variables, a switch set before the program goes on, or arguments of a
+constructor. A switch that can flip while the program runs is measured in blocks of steps of one process.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+from sonde.errors import UsageError
+from sonde.experiment.arm import Arm, Measure, Patch
+from sonde.experiment.flips import FlipMeasure
+from sonde.experiment.ledger import Outcome
+from sonde.experiment.paired import Comparison, Paired
+from sonde.insights.model import Experiment, Insight
+
+# Switches that take effect at once and can be taken back: (pattern of the code, statement that takes it back).
+_FLIPPABLE: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"torch\.set_flush_denormal\(True\)"), "torch.set_flush_denormal(False)"),
+    (re.compile(r"torch\.set_flush_denormal\(False\)"), "torch.set_flush_denormal(True)"),
+    (re.compile(r"torch\.backends\.mkldnn\.enabled = True"), "torch.backends.mkldnn.enabled = False"),
+    (re.compile(r"torch\.backends\.mkldnn\.enabled = False"), "torch.backends.mkldnn.enabled = True"),
+    (re.compile(r"torch\.autograd\.set_detect_anomaly\(False\)"), "torch.autograd.set_detect_anomaly(True)"),
+)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was promised and what came. Savings are shares of the time before; None where no figure was given."""
+
+    rule: str
+    predicted: tuple[float, float] | None
+    measured: float
+    low: float | None
+    high: float | None
+    comparison: Comparison
+    noise_floor: float
+    how: str  # launches, or blocks of steps in one process
+
+    @property
+    def word(self) -> str:
+        """proved, disproved, no effect, or open; results that changed prove nothing."""
+        if not self.comparison.same_result:
+            return "results differ"
+        return {"faster": "proved", "slower": "disproved", "same": "no effect"}.get(
+            self.comparison.verdict.word, "open"
+        )
+
+
+def arms_of(experiment: Experiment, command: tuple[str, ...]) -> tuple[Arm, Arm]:
+    """(as is, with the fix). A patch is the user's to make."""
+    before = Arm("as is", command)
+    if experiment.kind == "environment":
+        given = {k: v for k, v in experiment.environment.items() if v is not None}
+        gone = tuple(k for k, v in experiment.environment.items() if v is None)
+        if not given and not gone:
+            raise UsageError(
+                "this insight's experiment names no variable", "prove it with --before and --after"
+            )
+        return before, replace(before, name="with the fix", environment=given, unset=gone)
+    if experiment.kind == "flag" and experiment.code:
+        return before, replace(before, name="with the fix", code=experiment.code)
+    if experiment.kind == "arguments" and experiment.target:
+        patch = Patch(experiment.target, dict(experiment.arguments))
+        return before, replace(before, name="with the fix", patches=(patch,))
+    how = "only you can change the program" if experiment.kind == "patch" else "it is replayed by itself"
+    raise UsageError(
+        f"this fix is of kind {experiment.kind!r}: {how}",
+        "make the change in a copy, then: sonde prove REC RULE --before 'CMD' --after 'CMD'",
+    )
+
+
+def taken_back(code: str) -> str | None:
+    """The statement that undoes a switch while the program runs; None when it cannot flip."""
+    for pattern, undo in _FLIPPABLE:
+        if pattern.fullmatch(code.strip()):
+            return undo
+    return None
+
+
+def prove(before: Arm, after: Arm, engine: Paired, insight: Insight | None, rule: str = "") -> Proof:
+    """A/A first, then before against after."""
+    floor = engine.noise_floor(before)
+    found = engine.compare(before, after, floor)
+    how = "blocks of steps in one process" if isinstance(engine.measure, FlipMeasure) else "launches"
+    return proof_of(
+        rule or (insight.rule if insight else "own change"), predicted_of(insight), found, floor, how
+    )
+
+
+def proof_of(
+    rule: str, predicted: tuple[float, float] | None, found: Comparison, floor: float, how: str
+) -> Proof:
+    ratio = found.verdict.ratio
+    closed = ratio.low > 0 and ratio.high < float("inf")
+    return Proof(
+        rule,
+        predicted,
+        1 - ratio.estimate,
+        1 - ratio.high if closed else None,
+        1 - ratio.low if closed else None,
+        found,
+        floor,
+        how,
+    )
+
+
+def predicted_of(insight: Insight | None) -> tuple[float, float] | None:
+    """The saving that an insight promises, as shares of the step."""
+    saving = insight.saving if insight else None
+    if saving is None or saving.of_ms <= 0:
+        return None
+    return saving.low_ms / saving.of_ms, saving.high_ms / saving.of_ms
+
+
+def flip_measure(before: Arm, after: Arm, block: int, seed: int) -> Measure | None:
+    """The measure by flips inside one process, where the switch allows it."""
+    undo = taken_back(after.code) if after.code and not after.patches and not after.environment else None
+    if undo is None:
+        return None
+    return FlipMeasure(replace(before, code=undo), after, block, seed)
+
+
+def outcome_of(proof: Proof, program: str, insight: Insight | None) -> Outcome:
+    """The line for the ledger."""
+    promised = proof.predicted or (None, None)
+    return Outcome(
+        when=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        rule=proof.rule,
+        program=program,
+        predicted_low=promised[0],
+        predicted_high=promised[1],
+        measured=proof.measured,
+        measured_low=proof.low,
+        measured_high=proof.high,
+        verdict=proof.comparison.verdict.word,
+        pairs=proof.comparison.verdict.pairs,
+        same_result=proof.comparison.same_result,
+        confidence=insight.confidence if insight else "",
+        kind=insight.experiment.kind if insight else "patch",
+    )
