@@ -1,19 +1,24 @@
-"""raw/PID.marks*.jsonl → rows of `marks` and `losses`, and what the process said about itself.
+"""raw/PID.marks*.jsonl and raw/PID.events*.bin → rows of `marks` and `losses`, and the process's own facts.
 
-Steps of training were decided while the program ran. A process that never trained
-gets its steps here: each call of the root module that took most time, up to the end of the
-last module call before the next one.
+Steps of training were decided while the program ran; what the program itself calls a step counts
+more. A process without either gets its steps from `found_steps`.
 """
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sonde.columns import Table
+import numpy as np
+
+from sonde.columns import Array, Table, Text
+from sonde.record import events as event_files
+from sonde.record.events import Events
+from sonde.record.found_steps import found_steps
+from sonde.record.observe.events import PHASE_NAMES, TRAIN_STEP
 from sonde.record.observe.log import read_lines
 from sonde.record.roster import Roster
 from sonde.store import build
@@ -31,6 +36,7 @@ class ProcessMarks:
     versions: dict[str, str] = field(default_factory=dict)
     marks: list[dict[str, Any]] = field(default_factory=list)
     losses: list[dict[str, Any]] = field(default_factory=list)
+    events: Events = field(default_factory=event_files.none)
 
 
 def read(path: Path) -> ProcessMarks:
@@ -55,58 +61,26 @@ def read(path: Path) -> ProcessMarks:
     if bad:
         detail = f"lines of {path.name} that are no JSON"
         result.losses.append({"cause": "bad_mark", "count": bad, "unit": "events", "detail": detail})
-    said = [row for row in result.marks if row["kind"] == "step" and row["name"] == "user"]
-    if said:
-        # The program's own word on what a step is counts more than what was found.
-        result.marks = [row for row in result.marks if row["kind"] != "step" or row["name"] == "user"]
-        for number, row in enumerate(said):
-            row["number"] = number
-    elif not any(row["kind"] == "step" for row in result.marks):
-        result.marks += inference_steps(result.marks)
+    beside = path.with_name(path.name.replace(".marks", ".events").removesuffix(".jsonl") + ".bin")
+    if beside.exists():
+        result.events = event_files.read(beside)
+        if result.events.bad:
+            detail = f"records of {beside.name} that cannot be true"
+            result.losses.append(
+                {"cause": "bad_mark", "count": result.events.bad, "unit": "events", "detail": detail}
+            )
     return result
-
-
-def inference_steps(marks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Steps of a process that does not train, from its outermost module calls."""
-    calls = [row for row in marks if row["name"] == "forward" and row["kind"] == "phase"]
-    by_thread: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for row in calls:
-        by_thread[row["tid"]].append(row)
-    steps = []
-    for tid, mine in by_thread.items():
-        mine.sort(key=lambda row: row["start_ns"])
-        time_of: dict[int, int] = defaultdict(int)
-        for row in mine:
-            time_of[row["pointer"]] += row["end_ns"] - row["start_ns"]
-        anchor = max(time_of, key=lambda pointer: time_of[pointer])
-        start = end = -1
-        for row in mine:
-            calls = row.get("calls", 1)
-            if row["pointer"] == anchor:
-                if start >= 0:
-                    steps.append((start, end, tid))
-                start = row["start_ns"]
-                # A burst of short calls: as many steps of the average duration.
-                each = (row["end_ns"] - start) // calls
-                steps += [(start + i * each, start + (i + 1) * each, tid) for i in range(calls - 1)]
-                start += (calls - 1) * each
-            end = row["end_ns"]
-        steps.append((start, end, tid))
-    steps.sort()
-    return [
-        {"kind": "step", "name": "inference", "number": i, "start_ns": s, "end_ns": e, "tid": tid}
-        for i, (s, e, tid) in enumerate(steps)
-    ]
 
 
 def tables(logs: list[ProcessMarks], roster: Roster) -> tuple[Table, Table]:
     """`marks` and `losses` of all logs."""
     marks: list[tuple[Any, ...]] = []
+    parts: list[Table] = []
     losses: list[tuple[Any, ...]] = []
     for log in logs:
         process = roster.process(log.pid)
         for row in sorted(log.marks, key=lambda row: (row["start_ns"], -row["end_ns"])):
-            if row["kind"] == "window" and row["name"] == "open":
+            if row["kind"] == "step" or (row["kind"] == "window" and row["name"] == "open"):
                 continue  # its closing line says all; an open one without it is a loss
             thread = roster.thread(process, row["tid"])
             extra = {name: value for name, value in row.items() if name not in OWN_MEMBERS}
@@ -123,6 +97,7 @@ def tables(logs: list[ProcessMarks], roster: Roster) -> tuple[Table, Table]:
                     json.dumps(extra) if extra else None,
                 )
             )
+        parts += [_phases(log.events, process, roster), _steps(log, process, roster)]
         opened = {row["number"] for row in log.marks if row["kind"] == "window" and row["name"] == "open"}
         closed = {row["number"] for row in log.marks if row["kind"] == "window" and row["name"] != "open"}
         for number in sorted(opened - closed):
@@ -131,9 +106,81 @@ def tables(logs: list[ProcessMarks], roster: Roster) -> tuple[Table, Table]:
         for row in log.losses:
             losses.append((process, row["cause"], row["count"], row["unit"], row["detail"]))
     columns = ("mark", "process", "thread", "kind", "name", "number", "start_ns", "end_ns", "extra")
-    return _table("marks", columns, marks), _table(
-        "losses", ("process", "cause", "count", "unit", "detail"), losses
+    table = build.concat("marks", [_table("marks", columns, marks), *parts])
+    order = np.lexsort((-table.array("end_ns"), table.array("start_ns"), table.array("process")))
+    table = table.take(order).with_columns(mark=np.arange(len(table), dtype=np.int32))
+    return table, _table("losses", ("process", "cause", "count", "unit", "detail"), losses)
+
+
+def _phases(events: Events, process: int, roster: Roster) -> Table:
+    rows = events.take(np.flatnonzero(events.code != TRAIN_STEP))
+    codes = list(PHASE_NAMES)
+    place = {code: index for index, code in enumerate(codes)}
+    names = Text(
+        np.array([place[code] for code in rows.code.tolist()], np.int32),
+        [PHASE_NAMES[code] for code in codes],
     )
+    calls = [None if count < 2 else json.dumps({"calls": count}) for count in rows.b.tolist()]
+    return build.table(
+        "marks",
+        len(rows),
+        process=np.full(len(rows), process),
+        thread=_threads(rows.tid, process, roster),
+        kind=Text.full(len(rows), "phase"),
+        name=names,
+        start_ns=rows.start_ns,
+        end_ns=rows.end_ns,
+        extra=Text.of(calls),
+    )
+
+
+def _steps(log: ProcessMarks, process: int, roster: Roster) -> Table:
+    """The steps of one process: as the program said, as seen, or as found."""
+    said = [row for row in log.marks if row["kind"] == "step"]
+    seen = log.events.take(np.flatnonzero(log.events.code == TRAIN_STEP))
+    if said:
+        start, end, tid = (
+            np.array([row[key] for row in said], np.int64) for key in ("start_ns", "end_ns", "tid")
+        )
+        return _step_table("user", start, end, tid, range(len(said)), process, roster)
+    if len(seen):
+        extra = [
+            json.dumps({"backwards": count} if count >= 0 else {"phases": False}) for count in seen.b.tolist()
+        ]
+        table = _step_table("train", seen.start_ns, seen.end_ns, seen.tid, seen.a, process, roster)
+        return table.with_columns(extra=Text.of(extra))
+    found = found_steps(log.events)
+    if found is None:
+        return build.empty("marks")
+    name, start, end, tid = found
+    return _step_table(name, start, end, tid, range(len(start)), process, roster)
+
+
+def _step_table(
+    name: str,
+    start: Array,
+    end: Array,
+    tid: Array,
+    numbers: Sequence[int] | Array,
+    process: int,
+    roster: Roster,
+) -> Table:
+    return build.table(
+        "marks",
+        len(start),
+        process=np.full(len(start), process),
+        thread=_threads(tid, process, roster),
+        kind=Text.full(len(start), "step"),
+        name=Text.full(len(start), name),
+        number=np.asarray(numbers, np.int32),
+        start_ns=start,
+        end_ns=end,
+    )
+
+
+def _threads(tid: Array, process: int, roster: Roster) -> Array:
+    distinct, at = np.unique(tid, return_inverse=True)
+    return np.array([roster.thread(process, number) for number in distinct.tolist()], np.int32)[at.ravel()]
 
 
 def _table(name: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Table:

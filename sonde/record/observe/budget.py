@@ -59,6 +59,17 @@ class Budget:
         self.next_look = self.since_window + 1 + self.since_window // 8  # asking costs time as well
         return 0
 
+    def steps_to_skip(self) -> int:
+        """Steps that may pass unseen: all but the last few before the next look."""
+        if self.windows >= MOST_WINDOWS:
+            return 1 << 62
+        skip = self.next_look - self.since_window - FEWEST_STEPS_BEFORE - 2
+        if skip <= 0:
+            return 0
+        self.since_window += skip
+        del self.durations_s[:-MOST_STEPS_BEFORE]
+        return skip
+
     def window(self, steps: int, control_s: float, extra_s: float) -> None:
         """A window is over: `control_s` to start, stop and save, `extra_s` its steps' slowdown."""
         self.windows += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sonde.record.observe.events import DATALOADER, DATALOADER_START
 from sonde.record.observe.patch import wrap
 from sonde.record.observe.session import now_ns
 
@@ -45,13 +46,14 @@ def observe(torch: Any, seen: Observation) -> None:
                 seen.windows.safe_point(thread)
             start = now_ns()
             thread.steps.loader_started(start)
+            thread.quiet = 0
             end(id(self), complete=False)  # the last pass was left before its end
             number = passes.get(id(self), 0)
             passes[id(self)] = number + 1
             loaders[id(self)] = Epoch(number, start, start)
             iterator = original(self)
             of_iterator[id(iterator)] = id(self)
-            seen.session.phase(b"dataloader_start", start, now_ns(), thread.tid)
+            thread.record(DATALOADER_START, start, now_ns(), 0, 0)
             return iterator
 
         return __iter__
@@ -74,7 +76,7 @@ def observe(torch: Any, seen: Observation) -> None:
             if epoch is not None:
                 epoch.batches += 1
                 epoch.last_ns = finished
-            seen.session.phase(b"dataloader", start, finished, thread.tid)
+            thread.record(DATALOADER, start, finished, 0, 0)
             return batch
 
         return __next__

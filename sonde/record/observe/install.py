@@ -2,28 +2,60 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import threading
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sonde.record.observe import data_loading, garbage, modules, own_profiler, settings, training
+from sonde.record.observe.events import TRAIN_STEP, Record
 from sonde.record.observe.session import Session
-from sonde.record.observe.steps import StepTracker
+from sonde.record.observe.steps import Pace, StepTracker
 from sonde.record.observe.windows import Windows
 
 OPTIONS_VARIABLE = "SONDE_OBSERVE"
 
 
-@dataclass
-class ThreadState:
-    """What is known of one thread of the program."""
+def _nowhere(*event: int) -> None:
+    """For events that began in the parent: they are the parent's to note."""
 
-    tid: int
-    steps: StepTracker
-    burst: modules.Burst
-    said_ns: int = -1  # when the program last called sonde.step()
+
+class ThreadState:
+    """What is known of one thread of the program. Its thread alone writes to it."""
+
+    __slots__ = (
+        "burst",
+        "in_backward",
+        "optimizers",
+        "pace",
+        "quiet",
+        "record",
+        "said_ns",
+        "started_ns",
+        "stepped",
+        "steps",
+        "tid",
+    )
+
+    def __init__(self, tid: int) -> None:
+        self.tid = tid
+        self.record: Record = _nowhere  # (code, start_ns, end_ns, a, b) → the log
+        self.steps: StepTracker
+        self.burst = modules.Burst()
+        self.said_ns = -1  # when the program last called sonde.step()
+        self.in_backward = False
+        self.optimizers = 0  # optimizer steps under way, one inside the other
+        self.started_ns = -1  # when the outermost of them began
+        self.stepped = 0  # optimizer steps so far
+        self.pace = Pace()
+        self.quiet = 0  # so many steps, the one under way included, have no phases recorded
+
+    def write_to(self, record: Record) -> None:
+        """Events of this thread go to `record` from now on."""
+        self.record = record
+        self.steps.emit = partial(record, TRAIN_STEP)
 
 
 class Observation:
@@ -34,11 +66,12 @@ class Observation:
         self.session = session
         self.threads: list[ThreadState] = []
         # Thread idents are reused after a thread's death, thread-locals are not.
-        self._local = threading.local()
-        self._steps_so_far = 0
+        self.local = threading.local()
+        self._numbers = itertools.count()
         self.windows = Windows(session)
         session.on_exit.append(self._finish)
         session.on_fork.append(self._forked)
+        session.on_move.append(self._moved)
 
     def meet(self, torch: Any) -> None:
         """The program has torch now: install what observes it."""
@@ -63,35 +96,23 @@ class Observation:
     def thread(self) -> ThreadState:
         """The state of the calling thread."""
         try:
-            state: ThreadState = self._local.state
+            state: ThreadState = self.local.state
             return state
         except AttributeError:
             return self._new_thread()
 
-    @property
-    def steps_so_far(self) -> int:
-        return self._steps_so_far
-
     def _new_thread(self) -> ThreadState:
         tid = self.session.tid()
-
-        def emit(number: int, start_ns: int, end_ns: int, backwards: int) -> None:
-            self.session.log.write_bytes(
-                b'{"kind":"step","name":"train","number":%d,"start_ns":%d,"end_ns":%d,"tid":%d,"backwards":%d}\n'
-                % (number, start_ns, end_ns, tid, backwards)
-            )
-
-        tracker = StepTracker(emit, self._take_number)
-        state = ThreadState(tid, tracker, modules.Burst())
-        tracker.at_boundary = lambda end_ns: self.windows.step_ended(state, end_ns)
+        state = ThreadState(tid)
+        state.steps = StepTracker(_nowhere, self.next_number, partial(self.windows.step_ended, state))
+        state.write_to(self.session.events.writer(tid))
         self.threads.append(state)
-        self._local.state = state
+        self.local.state = state
         return state
 
-    def _take_number(self) -> int:
-        number = self._steps_so_far
-        self._steps_so_far += 1
-        return number
+    def next_number(self) -> int:
+        """Number of the step that has just ended in this process."""
+        return next(self._numbers)
 
     def _finish(self) -> None:
         for state in self.threads:
@@ -100,10 +121,16 @@ class Observation:
         self.windows.finish()
 
     def _forked(self) -> None:
+        for state in self.threads:
+            state.write_to(_nowhere)  # hooks under way in the child still hold the parent's blocks
         self.threads = []
-        self._local = threading.local()
-        self._steps_so_far = 0
+        self.local.__dict__.clear()  # the one thread there is now
+        self._numbers = itertools.count()
         self.windows.forked()
+
+    def _moved(self) -> None:
+        for state in self.threads:
+            state.write_to(self.session.events.writer(state.tid))
 
 
 current: Observation | None = None

@@ -16,12 +16,12 @@ import os
 from _thread import get_ident
 from typing import TYPE_CHECKING, Any
 
+from sonde.record.observe.events import FORWARD, FORWARD_WITHOUT_GRAD
 from sonde.record.observe.session import now_ns, quote
 
 if TYPE_CHECKING:
     from sonde.record.observe.install import Observation, ThreadState
 
-WITH_GRAD, WITHOUT_GRAD = b',"pointer":%d,"grad":true', b',"pointer":%d,"grad":false'
 SHORT_NS = 200_000  # inference calls shorter than this are counted in bursts
 BURST_NS = 2_000_000  # a burst lasts about so long
 KNOWN_NAMES = ("_compiled_call_impl", "_call_impl")
@@ -47,43 +47,60 @@ def observe(torch: Any, seen: Observation) -> None:
     grad_enabled = torch.is_grad_enabled
     inside: set[int] = set()
     namer = ModuleNames(seen)
+    local, new_thread, windows, named = seen.local, seen.thread, seen.windows, namer.known
 
     def outermost(call: Any, module: Any, args: Any, kwargs: Any) -> Any:
-        thread = seen.thread()
+        try:
+            thread = local.state
+        except AttributeError:
+            thread = new_thread()
         ident = get_ident()
         burst = thread.burst
-        if burst.left > 0 and burst.pointer == id(module):
+        pointer = id(module)
+        if burst.left > 0 and burst.pointer == pointer:
             burst.left -= 1
             inside.add(ident)
             try:
                 return call(module, *args, **kwargs)
             finally:
                 inside.discard(ident)
-        if seen.windows.pending:
-            seen.windows.safe_point(thread)
+        if windows.pending:
+            windows.safe_point(thread)
+        elif thread.quiet:
+            inside.add(ident)
+            try:
+                return call(module, *args, **kwargs)
+            finally:
+                inside.discard(ident)
         if burst.size:
             flush(thread)
-        namer.name(module)
+        if named.get(pointer) != (type(module), len(module._modules)):
+            namer.name(module)
         start = now_ns()
-        if thread.steps.start_ns < 0:
-            thread.steps.saw(start)
+        steps = thread.steps
+        if steps.start_ns < 0:
+            steps.start_ns = start
         inside.add(ident)
         try:
             return call(module, *args, **kwargs)
         finally:
             inside.discard(ident)
             end = now_ns()
-            if not burst.begins(id(module), start, end, thread.steps.backwards or thread.steps.trained):
-                extra = WITH_GRAD if grad_enabled() else WITHOUT_GRAD
-                seen.session.phase(b"forward", start, end, thread.tid, extra % id(module))
-            seen.windows.module_called(thread, id(module), start, end)
+            if steps.trained or steps.backwards:
+                thread.record(FORWARD if grad_enabled() else FORWARD_WITHOUT_GRAD, start, end, pointer, 1)
+            else:
+                if not burst.begins(pointer, start, end):
+                    thread.record(FORWARD if grad_enabled() else FORWARD_WITHOUT_GRAD, start, end, pointer, 1)
+                if windows.follows_modules:
+                    windows.module_called(thread, pointer, end)
 
     def flush(thread: ThreadState) -> None:
-        """Write the calls of a burst that has ended as one mark with their number."""
+        """Write the calls of a burst that has ended as one record with their number."""
         burst = thread.burst
         if burst.size:
-            extra = b',"pointer":%d,"grad":false,"calls":%d' % (burst.pointer, burst.size - burst.left)
-            seen.session.phase(b"forward", burst.start_ns, now_ns(), thread.tid, extra)
+            thread.record(
+                FORWARD_WITHOUT_GRAD, burst.start_ns, now_ns(), burst.pointer, burst.size - burst.left
+            )
             burst.size = burst.left = 0
 
     def flush_all() -> None:
@@ -124,11 +141,13 @@ def _entry(torch: Any, original: Any, inside: set[int], outermost: Any) -> Any:
 
 
 class Burst:
-    """Short inference calls of one module: one mark per burst with the number of calls.
+    """Short inference calls of one module: one record per burst with the number of calls.
 
-    A mark costs some microseconds, too much beside a call of ten. Inside a burst a call costs one
+    A record costs a microsecond, too much beside a call of ten. Inside a burst a call costs one
     decrement; the count stays exact and the duration is the burst's average.
     """
+
+    __slots__ = ("_in_a_row", "left", "pointer", "size", "start_ns")
 
     def __init__(self) -> None:
         self.pointer = 0
@@ -137,9 +156,9 @@ class Burst:
         self.start_ns = 0
         self._in_a_row = 0
 
-    def begins(self, pointer: int, start_ns: int, end_ns: int, trains: int) -> bool:
-        """After a call: does it open a burst, so that it needs no mark of its own?"""
-        if trains or end_ns - start_ns > SHORT_NS or pointer != self.pointer:
+    def begins(self, pointer: int, start_ns: int, end_ns: int) -> bool:
+        """After a call of a program that does not train: does it open a burst, so that it needs no record?"""
+        if end_ns - start_ns > SHORT_NS or pointer != self.pointer:
             self.pointer, self._in_a_row = pointer, 0
             return False
         self._in_a_row += 1
@@ -156,16 +175,13 @@ class ModuleNames:
 
     def __init__(self, seen: Observation) -> None:
         self._seen = seen
-        self._known: dict[int, tuple[str, int]] = {}  # pointer of a root → class, number of children
+        self.known: dict[int, tuple[type, int]] = {}  # pointer of a root → class, number of children
 
     def forget(self) -> None:
-        self._known = {}
+        self.known.clear()
 
     def name(self, root: Any) -> None:
-        key = (type(root).__name__, len(root._modules))
-        if self._known.get(id(root)) == key:
-            return
-        self._known[id(root)] = key
+        self.known[id(root)] = (type(root), len(root._modules))
         path = os.path.join(self._seen.session.raw, f"{os.getpid()}.modules.jsonl")
         time_ns = now_ns()
         lines = []

@@ -1,4 +1,4 @@
-"""What the observers of one process share: options, the marks log, thread ids, life and death.
+"""What the observers of one process share: options, the logs of marks and events, thread ids, life and death.
 
 One Session per process. After a fork the child gets a fresh log under its own pid and
 nothing of the parent's pending state; at exit the log is closed by `atexit`, and a
@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from sonde.record.observe.events import EventLog
 from sonde.record.observe.log import MappedLog
 
 now_ns = time.monotonic_ns
@@ -32,6 +33,7 @@ class Session:
         # Lines made where writing is not allowed (garbage collection); written with the next mark.
         self.waiting: list[str] = []
         self.on_exit: list[Callable[[], None]] = []  # run first to last
+        self.on_move: list[Callable[[], None]] = []  # another log is in use from now on
         self.on_fork: list[Callable[[], None]] = []  # in the child, before anything else is observed
         self._local = threading.local()
         self._open()
@@ -52,22 +54,16 @@ class Session:
     ) -> None:
         """Append a mark. `extra` is further JSON members with a leading comma, already encoded."""
         if self.waiting:
-            self._write_waiting()
+            self.write_waiting()
         self.log.write(
             f'{{"kind":"{kind}","name":{quote(name)},"number":{number},"start_ns":{start_ns},'
             f'"end_ns":{end_ns},"tid":{self.tid()}{extra}}}'
         )
 
-    def phase(self, name: bytes, start_ns: int, end_ns: int, tid: int, extra: bytes = b"") -> None:
-        """Append a phase: as `mark`, but made for the hot path, where every microsecond counts."""
-        if self.waiting:
-            self._write_waiting()
-        self.log.write_bytes(
-            b'{"kind":"phase","name":"%b","number":-1,"start_ns":%d,"end_ns":%d,"tid":%d%b}\n'
-            % (name, start_ns, end_ns, tid, extra)
-        )
-
-    def _write_waiting(self) -> None:
+    def write_waiting(self) -> None:
+        """Write what was noted where writing was not allowed."""
+        if not self.waiting:
+            return
         lines, self.waiting = self.waiting, []
         for line in lines:
             self.log.write(line)
@@ -105,33 +101,39 @@ class Session:
                 action()
             except Exception as error:
                 self.lose("observer_failed", 1, "events", f"at exit: {type(error).__name__}: {error}")
-        self._write_waiting()
-        if self.log.lost:
-            self.lose("marks_not_written", self.log.lost, "events", "no room for the marks log")
+        self.write_waiting()
+        lost = self.log.lost + self.events.lost
+        if lost:
+            self.lose("marks_not_written", lost, "events", "no room for the logs of marks and events")
         self.log.close()
 
     def move(self, folder: str) -> None:
         """Write to another recording from now on."""
         self.log.close()
+        self.events.close()
         self.raw = os.path.join(folder, "raw")
         self._open()
         self.describe(forked=False)
+        for action in self.on_move:
+            action()
 
     def _open(self) -> None:
         os.makedirs(self.raw, exist_ok=True)
         # A pid may come twice in a long job, and exec keeps it: never write over an older log.
         number, pid = 0, os.getpid()
         while True:
-            path = os.path.join(
-                self.raw, f"{pid}.marks.jsonl" if not number else f"{pid}.marks-{number}.jsonl"
-            )
+            suffix = f"-{number}" if number else ""
+            path = os.path.join(self.raw, f"{pid}.marks{suffix}.jsonl")
             if not os.path.exists(path):
                 break
             number += 1
         self.log = MappedLog(path)
+        self.events = EventLog(os.path.join(self.raw, f"{pid}.events{suffix}.bin"))
+        self.events.at_new_block = self.write_waiting
 
     def _after_fork(self) -> None:
         self.log.abandon()
+        self.events.abandon()
         self.waiting = []
         self._local = threading.local()
         self.cpu_start_s = time.process_time()

@@ -1,7 +1,7 @@
 """Steps as they happen: which optimizer call ends a training step, which module call is an inference.
 
 Enter optimizer steps, backward passes, module calls and DataLoader starts of one
-thread, in order; leave `step` marks and the question "may a window open or close here?".
+thread, in order; leave `step` records and the question "may a window open or close here?".
 
 A training step ends with the last optimizer of a cycle: a GAN that steps two
 optimizers per batch makes one step per batch. The cycle is learned: the first time an
@@ -9,32 +9,58 @@ optimizer comes again, the step before it ended with the optimizer seen last; fr
 on that optimizer ends a step at once. Accumulated gradients need no rule: a step
 is what ends in an optimizer step, however many backward passes it holds.
 
-Inference steps are decided after the run (`sonde.record.framework`), from
-the outermost module calls; here they only pace the windows.
+Steps of programs whose optimizer is out of sight (inference, or an optimizer that is part of a compiled
+graph) are decided after the run (`sonde.record.found_steps`), from the outermost calls;
+here those only pace the windows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+SHORT_NS = 2_000_000  # steps shorter than this would pay more than half a percent for their phases
+SHORT_IN_A_ROW = 64
+SHOWN_EVERY = 16
 
 
-@dataclass
 class StepTracker:
-    """Follows one thread. `emit(number, start_ns, end_ns, backward_calls)` writes a training step."""
+    """Follows one thread. `emit(start_ns, end_ns, number, backward_calls)` writes a training step."""
 
-    emit: Callable[[int, int, int, int], None]
-    next_number: Callable[[], int]
-    at_boundary: Callable[[int], None] = lambda end_ns: None
-    start_ns: int = -1  # where the step under way began
-    backwards: int = 0  # backward passes in the step under way
-    cycle: set[int] = field(default_factory=set)  # optimizers that stepped in the step under way
-    ends_cycle: int = 0  # the optimizer whose step ends a training step; 0: not known yet
-    last_optimizer: int = 0
-    last_end_ns: int = -1
-    backwards_before: int = 0  # of those, how many came before the last optimizer finished
-    restart_ns: int = -1  # a DataLoader started over after that
-    trained: bool = False  # an optimizer has stepped: module calls are no steps of their own
+    __slots__ = (
+        "at_boundary",
+        "backwards",
+        "backwards_before",
+        "cycle",
+        "emit",
+        "ends_cycle",
+        "last_end_ns",
+        "last_optimizer",
+        "members",
+        "next_number",
+        "restart_ns",
+        "start_ns",
+        "trained",
+    )
+
+    def __init__(
+        self,
+        emit: Callable[[int, int, int, int], None],
+        next_number: Callable[[], int],
+        at_boundary: Callable[[int], None] = lambda end_ns: None,
+    ) -> None:
+        self.emit = emit
+        self.next_number = next_number
+        self.at_boundary = at_boundary
+        self.start_ns = -1  # where the step under way began
+        self.backwards = 0  # backward passes in the step under way
+        self.cycle: set[int] = set()  # optimizers that stepped in the step under way
+        self.ends_cycle = 0  # the optimizer whose step ends a training step; 0: not known yet
+        self.members: frozenset[int] = frozenset()  # optimizers of the last whole cycle
+        self.last_optimizer = 0
+        self.last_end_ns = -1
+        self.backwards_before = 0  # of those, how many came before the last optimizer finished
+        self.restart_ns = -1  # a DataLoader started over after that
+        self.trained = False  # an optimizer has stepped: module calls are no steps of their own
 
     def saw(self, time_ns: int) -> None:
         """Some work of a step began; the first one starts the first step."""
@@ -52,33 +78,60 @@ class StepTracker:
         self.backwards += 1
 
     def optimizer_started(self, optimizer: int, time_ns: int) -> None:
-        self.saw(time_ns)
+        if self.start_ns < 0:
+            self.start_ns = time_ns
         if optimizer in self.cycle:
             # Only now is it known that the cycle was complete when the last optimizer finished.
             self.ends_cycle = self.last_optimizer
             self._close(self.last_end_ns)
-            self.cycle = set()
 
     def optimizer_finished(self, optimizer: int, time_ns: int) -> None:
+        if optimizer == self.ends_cycle and not self.cycle:
+            # The usual case, written out: this runs once per step of every program.
+            self.emit(self.start_ns, time_ns, self.next_number(), self.backwards)
+            self.start_ns, self.backwards, self.restart_ns = time_ns, 0, -1
+            self.at_boundary(time_ns)
+            return
         self.trained = True
-        self.cycle.add(optimizer)
-        self.last_optimizer = optimizer
-        self.last_end_ns = time_ns
         self.backwards_before = self.backwards
         self.restart_ns = -1
         if optimizer == self.ends_cycle:
             self._close(time_ns)
-            self.cycle = set()
+            return
+        self.cycle.add(optimizer)
+        self.last_optimizer = optimizer
+        self.last_end_ns = time_ns
 
     def finish(self) -> None:
         """End of the program: a step that awaits its proof is complete."""
         if self.cycle:
             self._close(self.last_end_ns)
-            self.cycle = set()
 
     def _close(self, end_ns: int) -> None:
-        self.emit(self.next_number(), self.start_ns, end_ns, self.backwards_before)
+        self.emit(self.start_ns, end_ns, self.next_number(), self.backwards_before)
         self.start_ns = max(end_ns, self.restart_ns)
         self.backwards -= self.backwards_before
         self.backwards_before = 0
+        self.members = frozenset((*self.cycle, self.ends_cycle))
+        self.cycle.clear()
         self.at_boundary(end_ns)
+
+
+class Pace:
+    """Decides which steps have their phases recorded: all, or one in sixteen once steps are known to be short.
+
+    The steps themselves are always recorded, with the number of backward passes as -1 where it was not counted.
+    """
+
+    __slots__ = ("_in_a_row",)
+
+    def __init__(self) -> None:
+        self._in_a_row = 0
+
+    def quiet_steps(self, duration_ns: int, unwatched: int) -> int:
+        """A step took so long, and windows need not see so many: how many shall go without phases?"""
+        if duration_ns >= SHORT_NS:
+            self._in_a_row = 0
+            return 0
+        self._in_a_row += 1
+        return SHOWN_EVERY - 1 if self._in_a_row > SHORT_IN_A_ROW and unwatched >= SHOWN_EVERY else 0

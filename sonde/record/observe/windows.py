@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 ALL_STEPS, ALL_NS = 50, 10_000_000_000
 BYTES_PER_EVENT, SECONDS_PER_EVENT = 300, 1.5e-6
 SECONDS_PER_LINE_EVENT = 0.5e-6
+NEVER = 1 << 62
 
 
 class Windows:
@@ -61,7 +62,11 @@ class Windows:
         self._anchor = 0  # root module whose calls count as steps when nothing trains
         self._aside = False
         self._listed = False  # the open window knows the optimizer's tensors
+        # What hooks look at on every call:
         self.pending = False  # a safe point has something to do
+        self.is_open = False
+        self.follows_modules = self._mode != "none"  # module calls may be steps
+        self._skip = 0  # steps that need no look at all
 
     # What observers report ------------------------------------------------------
 
@@ -80,18 +85,34 @@ class Windows:
         """A training step ended on `thread`."""
         if thread.said_ns >= 0:
             return  # the program says itself what a step is
+        if self._skip > 0 and thread.tid == self._thread:
+            self.skipped(thread, 1)
+            return
         if not self._trained:
-            self._trained = True
+            self._trained, self.follows_modules = True, False
             self._steps, self._ended_ns = 0, -1  # module calls before were no steps
         self._boundary(thread, end_ns)
 
-    def module_called(self, thread: ThreadState, pointer: int, start_ns: int, end_ns: int) -> None:
-        """An outermost module call ended: a step, as long as nothing trains."""
-        if self._trained or self._mode == "none" or thread.steps.trained or thread.steps.backwards:
+    def unwatched(self, thread: ThreadState) -> int:
+        """So many steps of this thread, from now on, need not be reported here."""
+        return self._skip if thread.tid == self._thread else NEVER if self._thread else 0
+
+    def skipped(self, thread: ThreadState, steps: int) -> None:
+        """Steps of the followed thread that are not reported, as `unwatched` allowed."""
+        if thread.tid != self._thread:
             return
+        if self._skip < NEVER:
+            self._skip -= steps
+        self._steps += steps
+
+    def module_called(self, thread: ThreadState, pointer: int, end_ns: int) -> None:
+        """An outermost module call ended on a thread that does not train: a step, as long as none does."""
         if not self._anchor:
             self._anchor = pointer
         if pointer == self._anchor:
+            if self._skip > 0 and thread.tid == self._thread:
+                self.skipped(thread, 1)
+                return
             self._boundary(thread, end_ns)
 
     def wants_tensors(self, thread: ThreadState) -> bool:
@@ -105,6 +126,7 @@ class Windows:
         """The program called `sonde.step()`."""
         if not self._trained:
             self._trained, self._steps, self._ended_ns = True, 0, -1
+            self.follows_modules = False
         self._boundary(thread, end_ns)
 
     def safe_point(self, thread: ThreadState) -> None:
@@ -149,6 +171,7 @@ class Windows:
         if self._lines is not None:
             self._lines.stop()
         self._open = self._lines = None
+        self.is_open, self.follows_modules, self._skip = False, self._mode != "none", 0
         self._thread, self._steps, self._ended_ns = 0, 0, -1
         self.pending, self._wish, self._trained, self._anchor = False, 0, False, 0
         self._budget = Budget(self._session.options.get("budget", 0.02))
@@ -158,7 +181,10 @@ class Windows:
     def _boundary(self, thread: ThreadState, end_ns: int) -> None:
         if not self._thread:
             self._thread = thread.tid
-        if thread.tid != self._thread or self._aside:
+        if thread.tid != self._thread:
+            return
+        if self._aside or self._mode == "none":
+            self._skip = NEVER
             return
         self._steps += 1
         if self._open is not None:
@@ -170,6 +196,10 @@ class Windows:
                 self._budget.step((end_ns - self._ended_ns) / 1e9)
             self._wish = self._decide()
             self.pending = self._wish != 0
+            if self._mode == "auto":
+                self._skip = self._budget.steps_to_skip()
+                if self._skip:
+                    end_ns = -1  # the next duration begins at the next look
         self._ended_ns = end_ns
 
     def _decide(self) -> int:
@@ -211,6 +241,7 @@ class Windows:
             self._session.lose("window_failed", 1, "windows", f"{type(error).__name__}: {error}")
             return
         self._open, self._open_steps, self._listed = window, 0, False
+        self.is_open = True
         self._session.mark("window", "open", window.start_ns, window.start_ns, self._count)
         if self._with_lines:
             lines = LineTrace(self._torch)
@@ -223,6 +254,7 @@ class Windows:
         window, lines = self._open, self._lines
         assert window is not None
         self._open = self._lines = None
+        self.is_open = False
         if lines is not None:
             lines.stop()
         started_s = time.thread_time()

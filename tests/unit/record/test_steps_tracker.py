@@ -13,7 +13,9 @@ class Program:
         self.steps: list[tuple[int, int, int, int]] = []
         self.boundaries: list[int] = []
         self.tracker = StepTracker(
-            lambda *row: self.steps.append(row), lambda: len(self.steps), self.boundaries.append
+            lambda start, end, number, backwards: self.steps.append((number, start, end, backwards)),
+            lambda: len(self.steps),
+            self.boundaries.append,
         )
 
     def tick(self) -> int:

@@ -1,0 +1,61 @@
+"""raw/PID.events*.bin → the phases and steps that a process noted, as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sonde.columns import Array
+from sonde.record.observe.events import BLOCK_BYTES, PHASE_NAMES, RECORD_BYTES, TRAIN_STEP
+
+_WORDS = RECORD_BYTES // 8
+_PER_BLOCK = BLOCK_BYTES // RECORD_BYTES
+
+
+@dataclass(frozen=True)
+class Events:
+    """One row per event, in order of start."""
+
+    tid: Array
+    code: Array
+    start_ns: Array
+    end_ns: Array
+    a: Array
+    b: Array
+    bad: int = 0  # records that cannot be true
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def take(self, rows: Array) -> Events:
+        return Events(
+            self.tid[rows],
+            self.code[rows],
+            self.start_ns[rows],
+            self.end_ns[rows],
+            self.a[rows],
+            self.b[rows],
+        )
+
+
+def none() -> Events:
+    """No events."""
+    empty = np.empty(0, np.int64)
+    return Events(empty, empty, empty, empty, empty, empty)
+
+
+def read(path: Path) -> Events:
+    """Every record of the file, from a process that ended in any way."""
+    data = np.fromfile(path, np.uint8)
+    blocks = data[: len(data) // BLOCK_BYTES * BLOCK_BYTES].reshape(-1, BLOCK_BYTES)
+    words = blocks[:, : _PER_BLOCK * RECORD_BYTES].copy().view("<i8").reshape(-1, _PER_BLOCK, _WORDS)
+    tid = np.repeat(words[:, :1, 0], _PER_BLOCK - 1, axis=1).ravel()
+    rows = words[:, 1:].reshape(-1, _WORDS)
+    written = np.logical_and.accumulate(words[:, 1:, 0] != 0, axis=1).ravel() if len(words) else tid != 0
+    sound = np.isin(rows[:, 0], [*PHASE_NAMES, TRAIN_STEP]) & (rows[:, 1] > 0) & (rows[:, 2] >= rows[:, 1])
+    keep = np.flatnonzero(written & sound & (tid > 0))
+    keep = keep[np.lexsort((-rows[keep, 2], rows[keep, 1]))]
+    code, start, end, a, b = (rows[keep, i].copy() for i in range(_WORDS))
+    return Events(tid[keep], code, start, end, a, b, int((written & ~sound).sum()))
