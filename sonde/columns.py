@@ -49,14 +49,18 @@ class Text:
 
     def equals(self, value: str) -> npt.NDArray[np.bool_]:
         """Mask of the rows that hold exactly `value`."""
-        hits = [i for i, v in enumerate(self.values) if v == value]
-        return np.isin(self.codes, hits)
+        return self.where(v == value for v in self.values)
 
     def matches(self, wanted: Iterable[str]) -> npt.NDArray[np.bool_]:
         """Mask of the rows whose value is one of `wanted`."""
         chosen = set(wanted)
-        hits = [i for i, v in enumerate(self.values) if v in chosen]
-        return np.isin(self.codes, hits)
+        return self.where(v in chosen for v in self.values)
+
+    def where(self, verdicts: Iterable[bool]) -> npt.NDArray[np.bool_]:
+        """Mask of the rows whose value passed, given one verdict per distinct value; null never passes."""
+        table = np.array([*verdicts, False], np.bool_)  # code -1 reads the last entry
+        result: npt.NDArray[np.bool_] = table[self.codes]
+        return result
 
     @staticmethod
     def of(rows: Sequence[str | None]) -> Text:

@@ -11,7 +11,9 @@ the peak is told for 16-bit operands only, because the table is of dense 16-bit 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,6 +72,17 @@ class Achieved:
     covered: float | None
     mfu: float | None
     why_unknown: str  # "" when mfu is told
+
+
+def device_name_in(details: Mapping[str, Any]) -> str:
+    """The name of the devices in a recording's details; "" when none or more than one model is there."""
+    told = details.get("deviceProperties")
+    names = (
+        {str(d["name"]) for d in told if isinstance(d, dict) and d.get("name")}
+        if isinstance(told, list)
+        else set()
+    )
+    return names.pop() if len(names) == 1 else ""
 
 
 def peak_tflops(device_name: str) -> float | None:

@@ -19,7 +19,7 @@ from sonde.analyze.device_by_op import parent_rows
 from sonde.analyze.device_events import Work, rows_of
 from sonde.analyze.intervals import Times
 from sonde.analyze.kernel_names import COMMUNICATION
-from sonde.columns import Array, Table, Text
+from sonde.columns import Array, Table
 
 # Operations that no rank can leave before every rank has come: only their ends line up.
 SYNCHRONISING = ("allreduce", "allgather", "reducescatter", "alltoall", "barrier")
@@ -68,18 +68,17 @@ def collectives(work: Work, kernels: Table, ops: Table) -> Collectives:
     mine = work.take(work.kind_class == COMMUNICATION)
     told = kernels.text("collective").take(mine.row)
     parsed = [_parse(v) for v in told.values]
-    op_row = rows_of(ops.array("op"), mine.op)
-    op_names, parent = ops.text("name"), parent_rows(ops)
-    keys, by_kernel, operations = [], [], []
+    parsed.append({})  # what code -1 reads: a kernel without arguments
+    by_operator = _by_operator(rows_of(ops.array("op"), mine.op), ops)
+    by_kernel = [operation_of(n or "") for n in mine.name.tolist()]
+    keys, operations = [], []
     parts: dict[str, int] = {}
-    for at in range(len(mine)):
-        meta = parsed[int(told.codes[at])] if told.codes[at] >= 0 else {}
-        by_kernel.append(operation_of(mine.name[at] or ""))
-        operation = operation_of(str(meta.get("Collective name") or ""))
-        operation = operation or _by_operator(int(op_row[at]), parent, op_names)
-        operations.append(operation or by_kernel[-1])
-        keys.append(_key(meta, operations[-1], parts))
-    streams = [int(s) for s in mine.stream]
+    for code, of_operator, of_kernel in zip(told.codes.tolist(), by_operator, by_kernel, strict=True):
+        meta = parsed[code]
+        operation = operation_of(str(meta.get("Collective name") or "")) or of_operator or of_kernel
+        operations.append(operation)
+        keys.append(_key(meta, operation, parts))
+    streams: list[int] = mine.stream.tolist()
     return Collectives(
         keys, by_kernel, operations, streams, mine.start.astype(np.int64), mine.end.astype(np.int64)
     )
@@ -92,16 +91,22 @@ def operation_of(name: str) -> str:
     return match.group().lower().replace("_", "").replace("all2all", "alltoall") if match else ""
 
 
-def _by_operator(row: int, parent: Array, names: Text) -> str:
-    """The operation of the collective operator around a kernel (above record_param_comms: c10d::…)."""
+def _by_operator(rows: Array, ops: Table) -> list[str]:
+    """The operation of the collective operator around each kernel (above record_param_comms: c10d::…)."""
+    names, parent = ops.text("name"), parent_rows(ops)
+    prefixes = ("nccl:", "c10d::", "c10d_functional::", "gloo:", "rccl:", "hccl:")
+    collective = names.where(n.lstrip("_").startswith(prefixes) for n in names.values)
+    found = np.full(len(rows), -1, np.int64)
+    at = rows.copy()
     for _ in range(_NESTING):
-        if row < 0:
+        live = np.flatnonzero(at >= 0)
+        if not len(live):
             break
-        name = names[row] or ""
-        if name.lstrip("_").startswith(("nccl:", "c10d::", "c10d_functional::", "gloo:", "rccl:", "hccl:")):
-            return operation_of(name)
-        row = int(parent[row])
-    return ""
+        hit = live[collective[at[live]]]
+        found[hit] = names.codes[at[hit]]
+        at[live] = parent[at[live]]
+        at[hit] = -1
+    return [operation_of(names.values[c]) if c >= 0 else "" for c in found.tolist()]
 
 
 def _key(meta: dict[str, object], operation: str, parts: dict[str, int]) -> str:

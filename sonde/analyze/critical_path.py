@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +29,7 @@ from sonde.columns import Table
 BOUNDS = ("cpu", "launch", "compute", "communication", "copy", "kernel_gap", "dependency", "sync")
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(NamedTuple):
     """A part of the path: one of BOUNDS, and the kernel or call that it is about."""
 
     start_ns: int
@@ -90,6 +90,8 @@ class _Walk:
         self.call_start = launches.array("start_ns")[rows].tolist()
         self.call_end = launches.array("end_ns")[rows].tolist()
         self.call_names = launches.text("name")
+        self.names = work.name.tolist()
+        self.classes = [CLASSES[c] for c in work.kind_class.tolist()]
         self.found: list[Stretch] = []
         self.at = end_ns
         self.inferred = 0
@@ -110,14 +112,15 @@ class _Walk:
 
     def _take(self, until: int, bound: str, name: str, event: int) -> None:
         """Add the stretch from `until` to where the walk is, and go there. Never past the window's start."""
-        until = max(until, self.low)
+        if until < self.low:
+            until = self.low
         if until < self.at:
             self.found.append(Stretch(until, self.at, bound, name, event))
             self.at = until
 
     def _on_device(self, event: int) -> tuple[int, int]:
-        name = self.work.name[event] or ""
-        self._take(self.start[event], CLASSES[int(self.work.kind_class[event])], name, event)
+        name = self.names[event] or ""
+        self._take(self.start[event], self.classes[event], name, event)
         launched = self.launch_start[event] if self.launch[event] >= 0 else self.low
         before = self.before[event]
         waited = self.end[before] if before >= 0 else self.low

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonde.analyze.alignment import Alignment, align
+from sonde.analyze.gpu_details import rank_details
 from sonde.analyze.rank_summary import RankSummary
 from sonde.analyze.stragglers import Straggler, last_arrivals, stragglers, waiting_ns
 from sonde.analyze.verdict import LOSS_SHARE, bound
@@ -59,6 +60,7 @@ class GpuSummary:
                 "waiting_ms": {str(r): w / 1e6 for r, w in self.waiting_ns.items()},
                 "last_arrivals": {str(r): n for r, n in self.last_arrivals.items()},
             },
+            "ranks": [rank_details(rank) for rank in self.ranks],
         }
 
 
@@ -111,6 +113,7 @@ def _device(rank: RankSummary, at: int, waiting_ns: int | None) -> dict[str, Any
         "occupancy_percent": time.occupancy,
         "tensor_core_share": time.tensor_core_share,
         "max_queue_depth": device.max_queue_depth,
+        "mean_queue_depth": device.mean_queue_depth,
         "waiting_ms": None if waiting_ns is None else waiting_ns / 1e6,
         "transfer_ms": None if waiting_ns is None else (time.communication_ns - waiting_ns) / 1e6,
         "bound": bound_with_waiting(shares, device.verdict.math_share, waited / max(time.window_ns, 1)),

@@ -131,6 +131,4 @@ def classes(kernels: Table) -> npt.NDArray[np.int8]:
 
 def by_name(names: Text, test: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
     """Mask of the rows whose name passes a test, run once per distinct name."""
-    table = np.array([test(v) for v in names.values] + [False], np.bool_)
-    result: npt.NDArray[np.bool_] = table[names.codes]
-    return result
+    return names.where(test(v) for v in names.values)

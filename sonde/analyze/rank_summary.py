@@ -12,11 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sonde.analyze.achieved import Achieved, achieved
 from sonde.analyze.collectives import Collectives, collectives
 from sonde.analyze.copies import CopyRow, copy_table
+from sonde.analyze.critical_path import critical_path
+from sonde.analyze.device_by_op import call_times
 from sonde.analyze.device_events import Work, device_work, rows_of
 from sonde.analyze.device_memory import device_memory
 from sonde.analyze.device_time import DeviceTime, device_times
+from sonde.analyze.graphs import GraphUse, graph_use
 from sonde.analyze.idle import IdleSplit, idle_splits
 from sonde.analyze.kernel_table import KernelRow, kernel_table
 from sonde.analyze.launches import CallKind, LaunchStats, Skew, call_kinds, launch_stats, queue_depths, skew
@@ -39,6 +43,17 @@ class DeviceSummary:
     skew: Skew
     verdict: Verdict
     max_queue_depth: int
+    mean_queue_depth: float  # of the deepest stream, weighted by time
+
+
+@dataclass(frozen=True)
+class MemorySummary:
+    """Memory of one device at its worst; None where the trace does not say."""
+
+    device: str
+    peak_bytes: int
+    peak_reserved_bytes: int | None
+    fragmentation: float | None  # share of what is reserved that no tensor uses, at the peak of reserved
 
 
 @dataclass(frozen=True)
@@ -70,7 +85,10 @@ class RankSummary:
     syncs: tuple[SyncPoint, ...]
     dead_windows: tuple[DeadWindow, ...]
     copies: tuple[CopyRow, ...]
-    peak_memory_bytes: dict[str, int]
+    memory: tuple[MemorySummary, ...]
+    graphs: GraphUse
+    achieved: Achieved
+    path_ns: dict[str, int]  # length of the critical path of the whole trace, by what bounds it
 
     @property
     def mean_parts_ns(self) -> dict[str, float]:
@@ -104,21 +122,22 @@ def summarise(
     rank: int,
     world_size: int,
     source: str,
+    device_name: str = "",
 ) -> RankSummary:
     """All analyses of one rank that others need, from its tables."""
     work = device_work(kernels, launches)
     splits = {(s.process, s.device): s for s in idle_splits(work, launches) if s.stream is None}
-    depth: dict[tuple[int, int], int] = {}
+    depth: dict[tuple[int, int], tuple[int, float]] = {}
     for queue in queue_depths(work):
         at = (queue.process, queue.device)
-        depth[at] = max(depth.get(at, 0), queue.max)
+        depth[at] = max(depth.get(at, (0, 0.0)), (queue.max, queue.mean))
     devices = []
     for time in device_times(work, kernels):
         at = (time.process, time.device)
         mine: Work = work.on(*at)
         devices.append(
             DeviceSummary(
-                time, splits[at], skew(mine), verdict(mine, time, splits[at], ops), depth.get(at, 0)
+                time, splits[at], skew(mine), verdict(mine, time, splits[at], ops), *depth.get(at, (0, 0.0))
             )
         )
     steps = trace_steps(marks, ops, work)
@@ -139,12 +158,18 @@ def summarise(
         syncs=tuple(sync_points(work, launches, ops)[:TOP]),
         dead_windows=tuple(dead_windows(work)[:TOP]),
         copies=tuple(copy_table(work, kernels)),
-        peak_memory_bytes={m.device: m.peak_bytes for m in device_memory(memory, ops, top=0)},
+        memory=tuple(
+            MemorySummary(m.device, m.peak_bytes, m.peak_reserved_bytes, m.fragmentation)
+            for m in device_memory(memory, ops, top=0)
+        ),
+        graphs=graph_use(work, kernels, launches),
+        achieved=achieved(work, ops, device_name, end_ns - start_ns, call_times(work, ops)),
+        path_ns=critical_path(work, launches, start_ns, end_ns).by_bound_ns if len(work) else {},
     )
 
 
-def summaries(table: Callable[[str], Table], source: str) -> list[RankSummary]:
-    """One summary per rank; `table` gives a table by name.
+def summaries(table: Callable[[str], Table], source: str, device_name: str = "") -> list[RankSummary]:
+    """One summary per rank; `table` gives a table by name, `device_name` the peak to compare with.
 
     A recording without ranks, or with one, is one rank: traces file device events, calls and Python frames of
     one program under several process ids.
@@ -170,7 +195,7 @@ def summaries(table: Callable[[str], Table], source: str) -> list[RankSummary]:
             continue
         size = int(processes.array("world_size")[members].max(initial=-1))
         label = (processes.text("command")[int(members[0])] if owner else None) or source
-        found.append(summarise(kernels, launches, ops, marks, memory, rank, size, label))
+        found.append(summarise(kernels, launches, ops, marks, memory, rank, size, label, device_name))
     return found
 
 

@@ -28,11 +28,22 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON with stable keys for programs")
 
 
-def open_input(path: Path) -> Recording:
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Where the traces of a folder are read."""
+    parser.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
+        help="where to read the traces of a folder: on this machine, or on Ray (pip install 'sonde[ray]'; "
+        "RAY_ADDRESS names a cluster). The results are the same",
+    )
+
+
+def open_input(path: Path, engine: str = "local") -> Recording:
     """Open a recording, or import what another tool wrote."""
     from sonde.importers import open_any
 
-    return open_any(path)
+    return open_any(path, engine)
 
 
 def fresh_path(wanted: Path | None, default: Path, force: bool) -> Path:

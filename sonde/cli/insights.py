@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from sonde.cli.inputs import add_json, open_input
+from sonde.cli.inputs import add_engine, add_json, open_input
 
 
 class Insights:
@@ -20,6 +20,7 @@ class Insights:
             "recordings", type=Path, nargs="+", metavar="REC", help="recordings, traces, or folders of ranks"
         )
         parser.add_argument("--all", action="store_true", help="also list what was checked and found well")
+        add_engine(parser)
         add_json(parser)
 
     def run(self, options: argparse.Namespace) -> int:
@@ -28,7 +29,7 @@ class Insights:
         from sonde.render.text.insights import show_insights
         from sonde.render.text.page import Page
 
-        found = [(str(path), judge(open_input(path))) for path in options.recordings]
+        found = [(str(path), judge(open_input(path, options.engine))) for path in options.recordings]
         if options.json:
             said = [{"recording": name, **report_json(report)} for name, report in found]
             print(

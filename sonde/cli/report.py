@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sonde.cli.inputs import add_recording, fresh_path, open_input
+from sonde.cli.inputs import add_engine, add_recording, fresh_path, open_input
 from sonde.errors import UsageError
 
 
@@ -24,11 +24,12 @@ class Report:
         parser.add_argument("--open", action="store_true", help="open it in the browser")
         parser.add_argument("--no-source", action="store_true", help="embed no source code")
         parser.add_argument("--max-size", default="5MB", metavar="SIZE", help="budget of the page (5MB)")
+        add_engine(parser)
 
     def run(self, options: argparse.Namespace) -> int:
         from sonde.render.html import ReportOptions, write_report
 
-        recording = open_input(options.recording)
+        recording = open_input(options.recording, options.engine)
         name = options.recording.name
         for suffix in (".gz", ".json", ".zip", ".sonde"):
             name = name.removesuffix(suffix)

@@ -7,7 +7,7 @@ import importlib
 import json
 from pathlib import Path
 
-from sonde.cli.inputs import add_json, add_recording, open_input
+from sonde.cli.inputs import add_engine, add_json, add_recording, open_input
 from sonde.render.text import VIEWS
 
 
@@ -38,13 +38,14 @@ class Show:
             metavar="REC2",
             help="chain: a second recording beside it, eager and compiled",
         )
+        add_engine(parser)
         add_json(parser)
 
     def run(self, options: argparse.Namespace) -> int:
         from sonde.render.text.page import Page
         from sonde.render.text.view import ShowOptions
 
-        recording = open_input(options.recording)
+        recording = open_input(options.recording, options.engine)
         same = options.against is not None and options.against.resolve() == options.recording.resolve()
         other = recording if same else open_input(options.against) if options.against else None
         asked = ShowOptions(

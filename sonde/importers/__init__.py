@@ -10,11 +10,14 @@ import gzip
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sonde.errors import InputError
-from sonde.importers import collapsed, kineto, mxnet_table, mxnet_trace, onednn_log, perf_script, speedscope
-from sonde.store.recording import Recording
+
+if TYPE_CHECKING:
+    from sonde.store.recording import Recording
 
 _HEAD_BYTES = 65536
 
@@ -32,20 +35,37 @@ def _is_json(head: bytes) -> bool:
     return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
 
 
+def _is_torch(head: bytes) -> bool:
+    """Keys that torch.profiler alone writes, near the start: no other importer need be asked."""
+    return _is_json(head) and any(k in head[:4096] for k in (b'"schemaVersion"', b'"deviceProperties"'))
+
+
+def _late(module: str, function: str) -> Callable[[Any], Any]:
+    """A function of an importer that is loaded when it is first called: a trace needs no log grammar."""
+    return lambda value: getattr(import_module(f"sonde.importers.{module}"), function)(value)
+
+
+def _format(name: str, module: str, sniff: Callable[[bytes], bool] | None = None) -> Format:
+    return Format(name, sniff or _late(module, "sniff"), _late(module, "read"))
+
+
 # In the order of asking: the most particular first, JSON of any kind last.
 FORMATS: tuple[Format, ...] = (
-    Format("onednn", onednn_log.sniff, onednn_log.read),
-    Format("speedscope", speedscope.sniff, speedscope.read),
-    Format("mxnet", mxnet_trace.sniff, mxnet_trace.read),
-    Format("mxnet-aggregate", mxnet_table.sniff, mxnet_table.read),
-    Format("kineto", _is_json, kineto.read),
-    Format("perf", perf_script.sniff, perf_script.read),
-    Format("collapsed", collapsed.sniff, collapsed.read),
+    _format("onednn", "onednn_log"),
+    _format("speedscope", "speedscope"),
+    _format("mxnet", "mxnet_trace"),
+    _format("mxnet-aggregate", "mxnet_table"),
+    _format("kineto", "kineto", _is_json),
+    _format("perf", "perf_script"),
+    _format("collapsed", "collapsed"),
 )
 
 
-def open_any(path: Path) -> Recording:
-    """The recording in `path`: a .sonde folder or packed file, or an imported file."""
+def open_any(path: Path, engine: str = "local") -> Recording:
+    """The recording in `path`: a .sonde folder or packed file, an imported file, or a folder of traces.
+
+    `engine` says where the traces of a folder are read: on this machine, or on a Ray cluster.
+    """
     from sonde.store import reader
 
     if not path.exists():
@@ -53,12 +73,12 @@ def open_any(path: Path) -> Recording:
     if path.is_dir() and not reader.is_recording(path) and find_traces(path):
         from sonde.importers.ranks import open_folder
 
-        return open_folder(path)
+        return open_folder(path, engine)
     if path.is_dir() or reader.is_recording(path):
         return reader.open_recording(path)
     head = head_of(path)
     for known in FORMATS:
-        if known.sniff(head):
+        if known.name == "kineto" if _is_torch(head) else known.sniff(head):
             return known.read(path)
     if not head:
         raise InputError(f"{path} is empty", "record or export it again")

@@ -65,9 +65,23 @@ def _on_pool(stage: Callable[[Path], Result], paths: Sequence[Path], count: int)
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    # spawn: the caller may have threads (DuckDB, torch), which do not survive a fork.
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+    method = "fork" if may_fork() else "spawn"
+    with ProcessPoolExecutor(count, mp_context=get_context(method)) as pool:
         return list(pool.map(guarded, [stage] * len(paths), paths))
+
+
+def may_fork() -> bool:
+    """Whether workers may start as copies of this process, which spares each of them all imports.
+
+    Threads do not survive a fork and may hold locks, so: one Python thread, and none of the libraries that
+    keep native ones. Those of OpenBLAS, which come with numpy, are stopped and started by its own handlers.
+    """
+    import sys
+    import threading
+
+    if not hasattr(os, "fork") or threading.active_count() > 1:
+        return False
+    return not any(name in sys.modules for name in ("duckdb", "torch", "ray", "pyarrow", "polars"))
 
 
 def _on_ray(

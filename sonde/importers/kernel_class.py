@@ -8,6 +8,7 @@ arguments or by their operator are communication whatever they are called.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # Each pattern names a library whose kernels move data between ranks.
 COMMUNICATION = (
@@ -34,6 +35,7 @@ _COPY = re.compile("|".join(COPY))
 _SYNC = re.compile("|".join(SYNC))
 
 
+@lru_cache(maxsize=65536)  # ranks of a job share their names
 def class_of(name: str, kind: str) -> str | None:
     """The class of an activity of `kind`; None for annotations, which are no work."""
     if kind == "annotation":

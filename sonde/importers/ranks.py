@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sonde.analyze.achieved import device_name_in
 from sonde.analyze.gpu_summary import GpuSummary, gpu_summary
 from sonde.analyze.rank_summary import RankSummary, summaries
 from sonde.errors import InputError
@@ -24,7 +25,8 @@ from sonde.importers.merge import merged
 from sonde.store import build
 from sonde.store.recording import Recording
 
-MAX_OPEN = 64
+MAX_OPEN = 64  # more traces than this are compared by their summaries
+OPENED_OF_MANY = 8
 # The last number that a name marks as a rank: rank-3, rank_3, rank3; else a number before the extension.
 _MARKED = re.compile(r"rank[-_ ]?(\d+)", re.IGNORECASE)
 _TRAILING = re.compile(r"[-_.](\d{1,5})(?:\.pt)?(?:\.trace)?\.json(?:\.gz)?$")
@@ -54,7 +56,7 @@ def summary_of(path: Path) -> RankSummary:
     from sonde.importers import open_any
 
     recording = open_any(path)
-    found = summaries(recording.table, path.name)
+    found = summaries(recording.table, path.name, device_name_in(recording.meta.details))
     if not found:
         raise InputError(f"{path} holds no operator, call or device event")
     # Of concatenated traces of several ranks, the one with most device events counts: a file is one rank.
@@ -77,14 +79,13 @@ def read_ranks(paths: Sequence[Path], engine: str = "local", workers: int | None
     )
 
 
-def open_folder(folder: Path) -> Recording:
+def open_folder(folder: Path, engine: str = "local") -> Recording:
     """The traces in a folder as one recording, a process per rank, so that every verb takes a folder.
 
     Where files hold several runs, the run that began last is opened; what is left out is in `losses`.
-    For hundreds of ranks use `read_ranks`, which never holds more than a few at once.
+    Of hundreds of ranks all are compared (`all_ranks` in the details, which `show gpu` prints) and a few are
+    opened: those that are late, then the first ones.
     """
-    from sonde.importers import open_any
-
     files = find_traces(folder)
     if not files:
         raise InputError(
@@ -92,22 +93,17 @@ def open_folder(folder: Path) -> Recording:
             "give NAME.sonde, a trace.json[.gz], or a folder with one trace per rank",
         )
     if len(files) > MAX_OPEN:
-        raise InputError(
-            f"{folder} holds {len(files)} traces, more than the {MAX_OPEN} that are opened as one recording",
-            "compare ranks with: sonde report DIR --engine ray",
-        )
-    read = engines.run(open_any, files, workers=1)
+        return _open_some(folder, files, engine)
+    read = engines.run(open_file, files, engine, workers=1 if engine == "local" else None)
     opened = {str(p): r for p, r in zip(files, read, strict=True) if isinstance(r, Recording)}
     failures = [r for r in read if isinstance(r, engines.Failure)]
     if not opened:
         raise InputError(f"none of the {len(files)} traces in {folder} could be read: {failures[0].message}")
     found = [s for path, r in opened.items() for s in _best(r, path)]
     job = settle(found, failures)
+    members = list(opened.values())
     if job.runs:
-        chosen = max(job.runs, key=lambda run: min(r.start_ns for r in run.summary.ranks)).summary.ranks
-        members = [_ranked(opened[s.source], s.rank) for s in chosen]
-    else:
-        members = list(opened.values())
+        members = [_ranked(opened[s.source], s.rank) for s in _last_run(job).ranks]
     whole = merged(members)
     left_out = len(files) - len(members)
     if left_out:
@@ -115,8 +111,36 @@ def open_folder(folder: Path) -> Recording:
     return whole
 
 
+def open_file(path: Path) -> Recording:
+    """One trace, as a stage that engines can run."""
+    from sonde.importers import open_any
+
+    return open_any(path)
+
+
+def _open_some(folder: Path, files: Sequence[Path], engine: str) -> Recording:
+    job = read_ranks([folder], engine)
+    if not job.runs:
+        raise InputError(f"none of the {len(files)} traces in {folder} holds a device event")
+    whole = _last_run(job)
+    late = [s.rank for s in whole.stragglers]
+    order = sorted(whole.ranks, key=lambda r: (late.index(r.rank) if r.rank in late else len(late), r.rank))
+    chosen = sorted(order[:OPENED_OF_MANY], key=lambda r: r.rank)
+    recording = merged([_ranked(open_file(Path(r.source)), r.rank) for r in chosen])
+    detail = (
+        f"all {len(whole.ranks)} ranks are compared; tables are of ranks {_ranges([r.rank for r in chosen])}"
+    )
+    recording = _with_loss(recording, len(files) - len(chosen), "; ".join([detail, *job.notes]))
+    recording.meta.details["all_ranks"] = whole.to_json()
+    return recording
+
+
+def _last_run(job: Job) -> GpuSummary:
+    return max(job.runs, key=lambda run: min(r.start_ns for r in run.summary.ranks)).summary
+
+
 def _best(recording: Recording, path: str) -> list[RankSummary]:
-    found = summaries(recording.table, path)
+    found = summaries(recording.table, path, device_name_in(recording.meta.details))
     best = max(found, key=lambda s: sum(d.time.events for d in s.devices), default=None)
     return [] if best is None else [replace(best, source=path)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,8 +14,11 @@ from sonde.analyze.device_by_op import device_by
 from sonde.analyze.device_events import device_work
 from sonde.analyze.event_waits import event_waits
 from sonde.analyze.rank_summary import RankSummary, summaries
-from sonde.importers import kineto, open_any
-from sonde.importers.ranks import read_ranks, summary_of
+from sonde.importers import kineto, open_any, ranks
+from sonde.importers.ranks import open_folder, read_ranks, summary_of
+from sonde.render.text import gpu
+from sonde.render.text.page import Page
+from sonde.render.text.view import ShowOptions
 from sonde.store.recording import Recording
 from tests.oracle.traces import MEGATRON, plain, trace
 
@@ -157,6 +161,49 @@ def test_ray_gives_the_same_answer() -> None:
     folder = trace(MEGATRON[0]).parent
     alone = read_ranks([folder], workers=1).runs[0].summary.to_json()
     assert read_ranks([folder], engine="ray", workers=2).runs[0].summary.to_json() == alone
+
+
+def test_ray_opens_the_same_folder() -> None:
+    pytest.importorskip("ray", reason="the engine ray needs: pip install 'sonde[ray]'")
+    folder = trace(MEGATRON[0]).parent
+    here, there = open_folder(folder), open_folder(folder, engine="ray")
+    for table, other in zip(here.tables(), there.tables(), strict=True):
+        for name, column in table.columns.items():
+            mine, theirs = (c.tolist() for c in (column, other.columns[name]))
+            assert mine == theirs or np.array_equal(mine, theirs, equal_nan=True), f"{table.name}.{name}"
+
+
+def test_of_many_ranks_all_are_compared_and_the_late_ones_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranks, "MAX_OPEN", 4)
+    monkeypatch.setattr(ranks, "OPENED_OF_MANY", 2)
+    folder = trace(MEGATRON[0]).parent
+    recording = open_folder(folder)
+    assert sorted(recording.table("processes").array("rank").tolist()) == [0, 6]
+    losses = recording.table("losses")
+    left_out = losses.array("count")[losses.text("cause").equals("traces_left_out")]
+    assert left_out.tolist() == [6]
+    whole = read_ranks([folder], workers=1).runs[0].summary.to_json()
+    assert gpu.data(recording, ShowOptions()) == whole
+
+
+def test_the_gpu_view_tells_people_all_that_its_json_has() -> None:
+    recording = native("samfast/asdf_True_b.json.gz")
+    sheet = io.StringIO()
+    gpu.show(gpu.data(recording, ShowOptions()), Page(sheet), ShowOptions())
+    text = sheet.getvalue()
+    for heading in (
+        "Overhead-bound", "Kernels, copies and sets", "critical path", "host's call to the device's start",
+        "graph launches replay 558 events", "Runtime and driver calls", "host waits for the device",
+        "without device work", "Copies and sets", "pageable", "tensor cores", "occupancy", "queue max", "MFU 0.5 %",
+    ):  # fmt: skip
+        assert heading in text, heading
+
+
+def test_where_no_mfu_can_be_told_the_view_says_why() -> None:
+    recording = native("kineto_tb/resnet50_nw0_a.json.gz")
+    sheet = io.StringIO()
+    gpu.show(gpu.data(recording, ShowOptions()), Page(sheet), ShowOptions())
+    assert "MFU unknown: no matrix operator runs in 16 bits" in sheet.getvalue()
 
 
 def test_the_pair_of_the_kineto_docs_differs_as_its_makers_say() -> None:

@@ -87,6 +87,30 @@ inline const char* read_integer(const char* p, std::int64_t* out) {
   return p;
 }
 
+// Microseconds as Kineto writes them, at most 16 digits and three decimals, as nanoseconds; the common
+// case. nullptr for everything else: longer numbers, signs, exponents.
+inline const char* read_microseconds(const char* p, std::int64_t* out_ns) {
+  const char* start = p;
+  std::uint64_t value = 0;
+  while (static_cast<unsigned char>(*p - '0') < 10 && p - start < 17) {
+    value = value * 10 + static_cast<unsigned char>(*p++ - '0');
+  }
+  if (p == start || p - start > 16) return nullptr;
+  value *= 1000;
+  if (*p == '.') {
+    ++p;
+    std::uint64_t unit = 100;
+    for (; static_cast<unsigned char>(*p - '0') < 10; ++p, unit /= 10) {
+      value += unit * static_cast<unsigned char>(*p - '0');
+      if (unit == 0) return nullptr;  // a fourth decimal: to be rounded
+    }
+    if (unit == 100) return nullptr;  // no decimal at all
+  }
+  if (*p == 'e' || *p == 'E') return nullptr;
+  *out_ns = static_cast<std::int64_t>(value);
+  return p;
+}
+
 // The value times 10^shift as an integer, rounded to nearest (ties away from zero).
 // False when it does not fit in 64 bits.
 inline bool scaled(const Decimal& d, int shift, std::int64_t* out) {

@@ -221,6 +221,11 @@ Status EventParser::identity(const char*& p, std::int64_t* out, Event* event) {
 Status EventParser::time(const char*& p, std::int64_t* out_ns, bool* given, bool* in_ns, Event* event) {
   Decimal d;
   *given = false;
+  if (const char* end = read_microseconds(p, out_ns); end != nullptr && ends_value(*end)) {
+    p = end;
+    *given = true;
+    return Status::kOk;
+  }
   if (*p == '"') {
     std::string_view raw;
     bool escaped = false;

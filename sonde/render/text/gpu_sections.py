@@ -1,0 +1,190 @@
+"""The lists of `sonde show REC gpu`, one function each: kernels, launches, calls, waits, copies, memory, rates.
+
+Enters: one entry of `ranks` of the view's data. Leaves: a heading and a table, or nothing where the trace has
+nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sonde.render.text.page import Column, Page
+from sonde.render.text.units import count, milliseconds, percent, size
+
+SHORT = 8  # rows of the lists after the kernels
+
+
+def _table(page: Page, title: str, columns: str, rows: list[tuple[object, ...]]) -> None:
+    """`columns`: names joined by |; `<` marks text, `…` text that may be cut: long names stand last."""
+    if not rows:
+        return
+    page.line()
+    page.heading(title)
+    page.table(
+        [
+            Column(n.lstrip("<…"), right=not n.startswith(("<", "…")), fold=n.startswith("…"))
+            for n in columns.split("|")
+        ],
+        rows,
+    )
+
+
+def kernels(rank: dict[str, Any], page: Page, limit: int) -> None:
+    _table(
+        page,
+        "Kernels, copies and sets by device time",
+        "total|share|calls|median|blocks/SM|occupancy|<class|<made by|…name",
+        [
+            (
+                milliseconds(k["total_ms"]), percent(k["share"]), count(k["calls"]),
+                milliseconds(k["median_us"] / 1e3),
+                f"{k['blocks_per_sm']:.1f}" if k["blocks_per_sm"] else "–",
+                f"{k['occupancy_percent']:.0f} %" if k["occupancy_percent"] else "–",
+                k["class"], k["origin"] + (", tensor cores" if k["tensor_cores"] else ""), k["name"],
+            )
+            for k in rank["kernels"][: min(limit, 12)]
+        ],
+    )  # fmt: skip
+
+
+def launches(rank: dict[str, Any], page: Page, limit: int) -> None:
+    _table(
+        page,
+        "From the host's call to the device's start",
+        "…launched by|calls|events|call|event|latency|95 %|shorter than call",
+        [
+            (
+                s["name"], count(s["calls"]), count(s["events"]),
+                *(milliseconds(s[f"{k}_us"] / 1e3) for k in
+                  ("call_median", "device_median", "latency_median", "latency_p95")),
+                percent(s["short_kernels"] / s["events"]),
+            )
+            for s in rank["launches"][:SHORT]
+        ],
+    )  # fmt: skip
+    graphs = rank["graphs"]
+    if graphs["events"]:
+        page.line(
+            f"  {count(graphs['launches'])} graph launches replay {count(graphs['events'])} events, "
+            f"{milliseconds(graphs['device_ms'])} or {percent(graphs['share'])} of the device's work"
+        )
+
+
+def calls(rank: dict[str, Any], page: Page, limit: int) -> None:
+    _table(
+        page,
+        "Runtime and driver calls by host time",
+        "…call|<kind|<api|calls|total|median|longest",
+        [
+            (
+                c["name"], c["kind"], c["api"], count(c["calls"]), milliseconds(c["total_ms"]),
+                milliseconds(c["median_us"] / 1e3), milliseconds(c["max_us"] / 1e3),
+            )
+            for c in rank["calls"][:SHORT]
+        ],
+    )  # fmt: skip
+
+
+def waits(rank: dict[str, Any], page: Page, limit: int) -> None:
+    _table(
+        page,
+        "Where the host waits for the device",
+        "…call|<below|calls|host waits|device idles|longest",
+        [
+            (
+                s["call"], s["op"] or "–", count(s["count"]), milliseconds(s["waited_ms"]),
+                milliseconds(s["device_idle_ms"]), milliseconds(s["longest_ms"]),
+            )
+            for s in rank["syncs"][:SHORT]
+        ],
+    )  # fmt: skip
+    _table(
+        page,
+        "Longest stretches without device work",
+        "length|at|<cause|…ended by",
+        [
+            (milliseconds(w["ms"]), milliseconds(w["start_ms"]), w["cause"], w["next"])
+            for w in rank["dead_windows"][:5]
+        ],
+    )
+
+
+def copies(rank: dict[str, Any], page: Page, limit: int) -> None:
+    _table(
+        page,
+        "Copies and sets",
+        "<direction|<memory|calls|bytes|total|GB/s|largest GB/s|below 64 KiB",
+        [
+            (
+                c["direction"], c["memory"], count(c["calls"]), size(c["bytes"]), milliseconds(c["total_ms"]),
+                _rate(c["gbs"]), _rate(c["best_gbs"]), count(c["small_calls"]),
+            )
+            for c in rank["copies"]
+        ],
+    )  # fmt: skip
+
+
+def memory(rank: dict[str, Any], page: Page, limit: int) -> None:
+    _table(
+        page,
+        "Memory of the framework's allocator",
+        "<device|peak in use|peak reserved|fragmentation",
+        [
+            (
+                m["device"],
+                size(m["peak_bytes"]),
+                "unknown" if m["peak_reserved_bytes"] is None else size(m["peak_reserved_bytes"]),
+                "unknown" if m["fragmentation"] is None else percent(m["fragmentation"]),
+            )
+            for m in rank["memory"]
+        ],
+    )
+
+
+def critical_path(rank: dict[str, Any], page: Page, limit: int) -> None:
+    whole = sum(rank["critical_path_ms"].values())
+    if not whole:
+        return
+    page.line()
+    page.heading("The critical path, by what bounds it")
+    parts = sorted(rank["critical_path_ms"].items(), key=lambda item: -item[1])
+    page.line("  " + ", ".join(f"{b} {milliseconds(ms)} ({percent(ms / whole)})" for b, ms in parts if ms))
+
+
+def rates(rank: dict[str, Any], page: Page, limit: int) -> None:
+    found = rank["achieved"]
+    page.line()
+    page.heading(f"Achieved rates of matrix operators on {found['device_name'] or 'a device without a name'}")
+    if found["rows"]:
+        _table_of_rates(found, page)
+    if found["mfu"] is None:
+        page.line(f"  MFU unknown: {found['why_unknown']}")
+    else:
+        page.line(
+            f"  MFU {percent(found['mfu'])} of {found['peak_tflops']:.0f} TFLOP/s (dense 16 bit); shapes known "
+            f"for {percent(found['covered'] or 0.0)} of the matrix operators' device time"
+        )
+
+
+def _table_of_rates(found: dict[str, Any], page: Page) -> None:
+    names = ("operator", "bytes/element", "calls", "device", "TFLOP/s", "GB/s at least", "of peak")
+    page.table(
+        [Column(n, right=i > 0, fold=i == 0) for i, n in enumerate(names)],
+        [
+            (
+                r["name"], r["item_bytes"] or "unknown", count(r["calls"]), milliseconds(r["device_ms"]),
+                _rate(r["tflops"]), _rate(r["gbs"]),
+                "unknown" if r["peak_share"] is None else percent(r["peak_share"]),
+            )
+            for r in found["rows"][:SHORT]
+        ],
+    )  # fmt: skip
+
+
+def _rate(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.3g}"
+
+
+Section = Callable[[dict[str, Any], Page, int], None]
+SECTIONS: tuple[Section, ...] = (kernels, critical_path, launches, calls, waits, copies, memory, rates)
