@@ -17,6 +17,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "run": ("sonde.cli.run", "Run", "run a program and record it"),
     "show": ("sonde.cli.show", "Show", "print one view of a recording"),
     "insights": ("sonde.cli.insights", "Insights", "say what to change, and how much it saves"),
+    "explain": ("sonde.cli.explain", "Explain", "say what a word, operator or frame means"),
     "report": ("sonde.cli.report", "Report", "write a self-contained HTML page"),
     "check": ("sonde.cli.check", "Check", "say what this machine offers and what is wrong with it"),
     "diff": ("sonde.cli.diff", "Diff", "compare recordings: verdict, and where the difference is"),

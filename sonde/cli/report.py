@@ -27,14 +27,22 @@ class Report:
         add_engine(parser)
 
     def run(self, options: argparse.Namespace) -> int:
+        from sonde.insights.engine import judge
         from sonde.render.html import ReportOptions, write_report
+        from sonde.render.text.insights import cards, verdict_sentence
 
         recording = open_input(options.recording, options.engine)
         name = options.recording.name
         for suffix in (".gz", ".json", ".zip", ".sonde"):
             name = name.removesuffix(suffix)
         target = fresh_path(options.output, Path(f"{name}.html"), options.force)
-        asked = ReportOptions(max_size_bytes=parse_size(options.max_size), no_source=options.no_source)
+        insights = judge(recording)
+        asked = ReportOptions(
+            max_size_bytes=parse_size(options.max_size),
+            no_source=options.no_source,
+            insights=cards(insights),
+            verdict=verdict_sentence(insights),
+        )
         summary = write_report(recording, target, asked)
         print(f"{target}  {summary.size_bytes / 1e6:.2f} MB", file=sys.stderr)
         print(target.resolve().as_uri())

@@ -48,7 +48,7 @@ def _host_bound(subject: Subject) -> Bound:
         "wait": "waiting for something else",
     }
     parts = [f"{shares[n]:.0%} {text}" for n, text in names.items() if shares[n] >= 0.005]
-    return Bound(word, shares, (f"of a steady step: {', '.join(parts)}",))
+    return Bound(word, shares, ("a steady step is " + ", ".join(parts),))
 
 
 def _device_bound(subject: Subject) -> Bound:

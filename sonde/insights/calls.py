@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sonde.analyze.intervals import union
 from sonde.analyze.nesting import sum_children
 from sonde.analyze.op_table import counted
 from sonde.columns import Array, Table
@@ -36,6 +38,7 @@ class Calls:
     duration_ns: Array
     self_ns: Array
     main: Mask  # on the threads that make the steps or run the backward pass
+    backward: Mask  # begun while a backward pass ran
     steps: int
     whole_ns: float  # wall time of those steps
 
@@ -85,6 +88,13 @@ class Calls:
         return self.ops.text("file")[row] or "", int(self.ops.array("line")[row])
 
 
+def elements(shape: Any) -> int:
+    """Elements of a shape as the profiler gives it; 0 for what is no shape of a tensor."""
+    if not isinstance(shape, list) or not shape or not all(isinstance(n, int) for n in shape):
+        return 0
+    return math.prod(shape)
+
+
 @lru_cache(maxsize=65536)
 def _loaded(text: str) -> list[Any]:
     try:
@@ -128,6 +138,7 @@ def window_calls(subject: Subject) -> Calls:
         duration[kept],
         np.maximum(own[kept], 0),
         _on_main(table),
+        _in_backward(subject, table),
         steps,
         whole,
     )
@@ -140,6 +151,15 @@ def _on_main(ops: Table) -> Mask:
     chosen = numbers[counts >= 0.1 * counts.max(initial=1)]
     found: Mask = np.isin(thread, chosen)
     return found
+
+
+def _in_backward(subject: Subject, ops: Table) -> Mask:
+    marks = subject.table("marks")
+    rows = marks.text("kind").equals("phase") & marks.text("name").equals("backward")
+    spans = union(marks.array("start_ns")[rows], marks.array("end_ns")[rows])
+    begin = ops.array("start_ns")
+    found: Mask = spans.within(begin, begin + 1) > 0
+    return found | ops.text("kind").equals("backward")
 
 
 def _windows(subject: Subject, ops: Table) -> tuple[Array, Array, int]:

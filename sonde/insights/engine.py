@@ -37,6 +37,7 @@ class Report:
     not_applicable: tuple[str, ...]  # rules for the other kind of program
     failed: dict[str, str]  # rule → exception: a defect of Sonde
     step_ms: float | None
+    unit: str  # what `step_ms` is the time of: step, or trace where no steps are named
     remaining_ms: float | None  # step time after all fixes, savings on one chain recombined
     bound: Bound | None
 
@@ -81,6 +82,7 @@ def judge(recording: Recording, rules: Sequence[Rule] = RULES) -> Report:
         tuple(elsewhere),
         failed,
         step_ms,
+        "trace" if subject.has_device and not _asked(lambda: subject.names_steps) else "step",
         left,
         bound,
     )

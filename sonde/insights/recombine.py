@@ -72,11 +72,9 @@ def _device_step(subject: Subject, insights: Sequence[Insight], step_ms: float) 
 
     Idle time is lost on the host's chain (or the input's); busy and exposed communication on the device's.
     """
-    idle = busy = 0.0
-    for rank in subject.gpu.ranks:
-        for device in rank.devices:
-            share = device.time.idle_ns / max(device.time.window_ns, 1)
-            idle, busy = max(idle, share), max(busy, 1 - share)
+    shares = [d.time.idle_ns / max(d.time.window_ns, 1) for r in subject.gpu.ranks for d in r.devices]
+    idle = sum(shares) / max(len(shares), 1)
+    busy = 1 - idle
     won = {"host": 0.0, "input": 0.0, "device": 0.0, "communication": 0.0}
     for insight in insights:
         if insight.resource in won:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,7 +32,12 @@ from sonde.insights.stack_index import Mask, StackIndex
 from sonde.store.recording import Recording
 
 FEWEST_STEPS = 3  # steady steps below which nothing is said about a step
-FEWEST_SAMPLES = 40  # host samples below which a share of 10 % cannot be told from 0
+FEWEST_SAMPLES = 20  # host samples below which even a share of a quarter is uncertain
+STRANGE, RARE, FEW = (
+    20.0,
+    0.02,
+    2,
+)  # a step that long, and so few of them, is no part of the steady state (ours)
 LONGEST_GAP = 10.0  # of the median step: a longer pause between steps is another activity
 RECORD_STEPS = "no steps were found: train with an optimizer, call a model, or mark steps with sonde.step()"
 RECORD_SAMPLES = "too few samples in steady steps: run more steps, or record with a higher --rate"
@@ -94,6 +100,10 @@ class Subject:
         clear = spans.within(start, end) == 0
         if int(clear.sum()) >= FEWEST_STEPS:
             start, end = start[clear], end[clear]
+        # Single steps that take very much longer belong to something else: a compilation, an evaluation.
+        strange = end - start > STRANGE * max(float(np.median(end - start)), 1.0)
+        if strange.mean() <= RARE or strange.sum() <= FEW:
+            start, end = start[~strange], end[~strange]
         return start, end
 
     @cached_property
@@ -188,6 +198,19 @@ class Subject:
         index = self.stacks
         return self.host_mask(index.on_stack(index.frames_where(name, **columns)))
 
+    def host_in_op(self, pattern: str) -> Mask:
+        """Host samples inside an operator whose name matches."""
+        return self.host_with(pattern, layer="^op$")
+
+    def host_at(self, places: Iterable[tuple[str, int]]) -> Mask:
+        """Host samples with one of these lines of the user anywhere on their stack."""
+        index = self.stacks
+        files, lines = index.frames.text("file"), index.frames.array("line")
+        wanted = np.zeros(len(index.frames), np.bool_)
+        for file, line in places:
+            wanted |= files.equals(file) & (lines == line)
+        return self.host_mask(index.on_stack(wanted & index.users_python))
+
     def share(self, claim: Mask) -> Share:
         """Share of the step that the host samples in the mask stand for."""
         host = self.host
@@ -199,7 +222,8 @@ class Subject:
         Of a median step at least, of a mean step at most: where only some steps pay, both are true.
         """
         shortest, longest = sorted((self.step_ns, self.mean_step_ns))
-        return Saving(share.low * low * shortest / 1e6, share.high * high * longest / 1e6, self.step_ms)
+        most = min(share.high * high, 1.0)
+        return Saving(min(share.low * low, most) * shortest / 1e6, most * longest / 1e6, longest / 1e6)
 
     def lines(self, claim: Mask, limit: int = 2) -> list[Evidence]:
         """The user's own lines behind host samples, heaviest first, as evidence."""
@@ -319,6 +343,11 @@ class Subject:
     def device_steps(self) -> int:
         """Steps after warm-up that a device's window holds; 1 when the trace names none."""
         return max((r.steps.count - r.steps.warmup for r in self.gpu.ranks), default=1) or 1
+
+    @cached_property
+    def names_steps(self) -> bool:
+        """Whether the trace of a device says what its steps are."""
+        return any(r.steps.median_ns > 0 for r in self.gpu.ranks)
 
     @cached_property
     def device_step_ns(self) -> float:

@@ -20,6 +20,7 @@ def report_json(report: Report) -> dict[str, Any]:
     return {
         "insights": [insight_json(i) for i in report.insights],
         "step_ms": report.step_ms,
+        "unit": report.unit,
         "remaining_ms": report.remaining_ms,
         "verdict": None
         if bound is None

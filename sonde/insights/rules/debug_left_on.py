@@ -1,8 +1,9 @@
 """Rule 17, debug switches left on: anomaly detection, verbose logs, blocking launches, checking allocators.
 
-Condition: the switch is on (settings or environment), and where samples can tell its cost, they see any of it.
-Saving: anomaly detection: frames that store stacks and test for NaN; logs: frames that print them; otherwise only a
-    trial can tell (no interval, low confidence).
+Condition: the switch is on (settings or environment), and where samples can tell its cost, they see any of
+    it.
+Saving: anomaly detection: frames that store stacks and test for NaN; logs: frames that print them;
+    otherwise only a trial can tell (no interval, low confidence).
 Not for: switches that are off, and logs that Sonde itself turned on.
 """
 

@@ -1,7 +1,7 @@
 """Rule 16, logging, printing or checkpointing in the step.
 
-Condition: the stepping thread is in torch.save, print, logging, progress bars, SummaryWriter, write or fsync for
-    at least 2 % of the step, in code that is not a DataLoader's.
+Condition: the stepping thread is in torch.save, print, logging, progress bars, SummaryWriter, write or
+    fsync for at least 2 % of the step, in code that is not a DataLoader's.
 Saving: that share, 80 to 100 % (every N-th step still pays).
 Not for: reading of input (rules 18-22).
 """
@@ -43,7 +43,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
         every = (
             "if step % 500 == 0:\n    torch.save(model.state_dict(), path)   # or checkpoint.async_save"
             if claim is saving
-            else "if step % 50 == 0:\n    print(f'step {step} loss {loss.item():.4f}')   # no flush, no fsync per step"
+            else "if step % 50 == 0:\n    print(f'step {step} loss {loss.item():.4f}')   # no flush, "
+            "no fsync per step"
         )
         place = f"# {lines[0].file.rpartition('/')[2]}:{lines[0].line}: not in every step\n" if lines else ""
         yield Finding(

@@ -21,6 +21,7 @@ from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.05  # kineto tb_plugin, module_op advice: DataLoader > 5 %
 FEWEST_WAITS = 3
+MANY_PER_CPU = 4  # ours: who has that many workers per CPU knows that input is slow
 
 
 def judge(subject: Subject) -> Iterator[Finding]:
@@ -36,6 +37,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
     now = max(seen.workers, 1)
     wanted = math.ceil(now * (1 + seen.median_ns / rest_ns))
     cpus = effective_cpus(subject)
+    if now >= MANY_PER_CPU * cpus:
+        return
     busy = _workers_busy(subject)
     room = busy < 0.5 or wanted + 1 <= cpus
     yield Finding(

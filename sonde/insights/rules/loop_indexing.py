@@ -30,13 +30,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     places = _places(calls)
     if not places:
         return
-    index = subject.stacks
-    files, lines = index.frames.text("file"), index.frames.array("line")
-    wanted = np.zeros(len(index.frames), np.bool_)
-    for file, line in places:
-        wanted |= files.equals(file) & (lines == line)
-    wanted &= index.users_python
-    claim = subject.host_mask(index.on_stack(wanted)) & ~in_loader(subject)
+    claim = subject.host_at(places) & ~in_loader(subject)
     share = subject.share(claim)
     if share.low < LEAST_SHARE:
         return
@@ -68,9 +62,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
 
 def _places(calls: Calls) -> dict[tuple[str, int], float]:
     """Lines of the user with many indexing calls in each step, and how many."""
-    rows = np.flatnonzero(calls.named(INDEXING) & calls.main & (calls.parent < 0))
-    if not len(rows):
-        rows = np.flatnonzero(calls.named(INDEXING) & calls.main)
+    named = calls.named(INDEXING) & calls.main & ~calls.backward
+    rows = np.flatnonzero(named & ~calls.inside(named))
     files, lines = calls.ops.text("file"), calls.ops.array("line")
     found: dict[tuple[str, int], float] = {}
     key = files.codes[rows].astype(np.int64) * 1_000_000 + np.clip(lines[rows], 0, 999_999)

@@ -1,8 +1,9 @@
 """Rule 19, synchronous loader: batches are made by the stepping process itself, between the steps.
 
-Condition: num_workers=0 and `__next__` takes at least 5 % of the steady steps (torch's SynchronizedDataLoader).
-Saving: with k workers a step takes max(rest, fetch / k) instead of rest + fetch. Waiting (disk, network) is hidden by
-    any number of workers; CPU work only by CPUs that are free, so on one CPU nothing is promised.
+Condition: num_workers=0 and `__next__` takes at least 5 % of the steady steps (torch's
+    SynchronizedDataLoader).
+Saving: with k workers a step takes max(rest, fetch / k) instead of rest + fetch. Waiting (disk, network) is
+    hidden by any number of workers; CPU work only by CPUs that are free, so on one CPU nothing is promised.
 Not for: loaders with workers (rule 18); fetches so short that handing a batch over costs as much (0.3 ms).
 """
 
@@ -17,6 +18,7 @@ from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.05
+LEAST_BUSY = 0.15  # ours
 HAND_OVER_NS = 300_000.0  # ours: what it costs to take a batch from a worker's queue
 MOST_WORKERS = 16
 
@@ -37,7 +39,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
     best = fetch_ns - max(fetch_ns / wanted - rest_ns, 0.0) - HAND_OVER_NS
     # CPU work moves to another CPU only where there is one; threads of the step may use it already.
     low = best * (waiting + (1 - waiting) * (0.3 if cpus > 1 else 0.0))
-    if best <= LEAST_SHARE * subject.step_ns:
+    # Where the CPUs are busy anyway little is won: then the fetch must be a large part.
+    if best <= (LEAST_SHARE if waiting > 0.5 or cpus > 4 else LEAST_BUSY) * subject.step_ns:
         return
     yield Finding(
         Insight(

@@ -1,7 +1,7 @@
 """Rule 20, worker restart: a DataLoader starts its worker processes anew in every epoch.
 
-Condition: workers > 0, persistent_workers=False, at least two epochs were seen, and starting an iterator together with
-    its first batch takes at least 3 % of the time from the first to the last epoch.
+Condition: workers > 0, persistent_workers=False, at least two epochs were seen, and starting an iterator
+    together with its first batch takes at least 3 % of the time from the first to the last epoch.
 Saving: start and first batch of each later epoch, less an ordinary batch, spread over the steps.
 Not for: one epoch, persistent workers, loaders without workers.
 """

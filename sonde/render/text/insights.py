@@ -17,23 +17,56 @@ def show_insights(report: Report, page: Page, name: str, everything: bool = Fals
     for number, insight in enumerate(report.insights, 1):
         page.line()
         page.heading(f"{number}. {insight.title}")
-        _show_insight(insight, page, name, number)
+        _show_insight(insight, page, name, report.unit)
     page.line()
     _closing(report, page, everything)
 
 
-def saving_text(insight: Insight) -> str:
+def summary_lines(report: Report, most: int = 3) -> list[str]:
+    """The verdict and the best findings in a line each, for the summary of a run."""
+    lines = []
+    if report.bound is not None:
+        lines.append(f"This program is {report.bound.word}: {report.bound.evidence[0]}")
+    for number, insight in enumerate(report.insights[:most], 1):
+        saving = f" — {saving_text(insight, report.unit)}" if insight.saving else ""
+        lines.append(f"  {number}. {insight.title}{saving}")
+    return lines
+
+
+def cards(report: Report) -> list[dict[str, str]]:
+    """The findings as cards of the HTML report."""
+    return [
+        {
+            "title": insight.title,
+            "evidence": " ".join((insight.why, *(f"{e.text}." for e in insight.evidence))),
+            "saving": saving_text(insight, report.unit) if insight.saving else "",
+            "fix": insight.fix,
+            "confidence": insight.confidence,
+            "rule": insight.rule,
+        }
+        for insight in report.insights
+    ]
+
+
+def verdict_sentence(report: Report) -> str | None:
+    """One sentence for the top of a page."""
+    if report.bound is None:
+        return None
+    return f"This program is {report.bound.word}: {report.bound.evidence[0]}."
+
+
+def saving_text(insight: Insight, unit: str = "step") -> str:
     """`saves 3.1–4.0 ms of 20 ms per step (15–20 %)`."""
     saving = insight.saving
     if saving is None:
         return "saving: only a trial can tell"
-    unit = "once per run" if insight.resource == "once" else "per step"
+    of = {"step": "per step", "trace": "of the trace"}[unit] if insight.resource != "once" else "once per run"
     low, high = _range(saving)
-    return f"saves {low}–{high} ms of {_ms(saving.of_ms)} ms {unit} ({_percent(saving)})"
+    return f"saves {low}–{high} ms of {_ms(saving.of_ms)} ms {of} ({_percent(saving)})"
 
 
-def _show_insight(insight: Insight, page: Page, name: str, number: int) -> None:
-    page.line(f"   {saving_text(insight)}, confidence {insight.confidence}")
+def _show_insight(insight: Insight, page: Page, name: str, unit: str) -> None:
+    page.line(f"   {saving_text(insight, unit)}, confidence {insight.confidence}")
     page.line(f"   {insight.why}")
     for evidence in insight.evidence:
         page.line(f"   - {evidence.text}")
@@ -47,10 +80,9 @@ def _closing(report: Report, page: Page, everything: bool) -> None:
     if not report.insights:
         page.line(f"Nothing worth changing was found: {count(checked)} rules looked.")
     elif report.step_ms and report.remaining_ms is not None:
-        page.line(
-            f"A steady step takes {_ms(report.step_ms)} ms; after all of this about {_ms(report.remaining_ms)} ms. "
-            f"{count(checked)} rules looked."
-        )
+        what = "A steady step" if report.unit == "step" else "The trace"
+        now, then = _ms(report.step_ms), _ms(report.remaining_ms)
+        page.line(f"{what} takes {now} ms; after all of this about {then} ms. {count(checked)} rules looked.")
     if everything and report.silent:
         page.line("Looked and found nothing: " + ", ".join(report.silent))
     reasons: dict[str, list[str]] = {}

@@ -11,6 +11,8 @@ from sonde.analyze.quality import quality
 from sonde.analyze.stacks import hot_frames
 from sonde.analyze.steps import step_reports
 from sonde.columns import Table
+from sonde.insights.engine import judge
+from sonde.render.text.insights import summary_lines
 from sonde.render.text.page import Page, bar
 from sonde.render.text.quality import TABLES
 from sonde.render.text.units import count, nanoseconds, percent
@@ -42,9 +44,13 @@ def show_summary(recording: Recording, page: Page, name: str) -> None:
         page.line(line)
     for line in (*_lines(recording, part, share_of, where), *_functions(recording, part, share_of)):
         page.line(line)
+    for line in summary_lines(judge(recording)):
+        page.line(line)
     for line in _trust(recording):
         page.line(line)
-    page.line(f"Next:  sonde report {name} --open     sonde show {name} ops     sonde show --help")
+    page.line(
+        f"Next:  sonde insights {name}     sonde report {name} --open     sonde show {name} ops     sonde show --help"
+    )
 
 
 def _steady(recording: Recording, on_cpu: Table) -> Table | None:

@@ -1,0 +1,54 @@
+"""What torch.compile did, from its marks: compilations, recompilations and graph breaks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sonde.insights.model import NotEnough
+from sonde.insights.subject import Subject
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """One compilation of a function."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+    facts: dict[str, Any]
+
+    @property
+    def reason(self) -> str:
+        return str(self.facts.get("recompile_reason") or "")
+
+
+def compilations(subject: Subject) -> tuple[list[Compilation], list[Compilation]]:
+    """(compilations, graph breaks) of the process; NotEnough when nothing was compiled."""
+    marks = subject.marks("compile")
+    found, breaks = [], []
+    for name, start, end, text in zip(
+        marks.text("name").tolist(),
+        marks.array("start_ns").tolist(),
+        marks.array("end_ns").tolist(),
+        marks.text("extra").tolist(),
+        strict=True,
+    ):
+        try:
+            facts = json.loads(text or "{}")
+        except ValueError:
+            facts = {}
+        one = Compilation(name or "", start, end, facts if isinstance(facts, dict) else {})
+        if name == "graph_break":
+            breaks.append(one)
+        elif name != "kernel":
+            found.append(one)
+    if not found and not breaks:
+        raise NotEnough("nothing was compiled with torch.compile")
+    return found, breaks
+
+
+def place(one: Compilation) -> tuple[str, int]:
+    file, line = one.facts.get("file"), one.facts.get("line")
+    return (file if isinstance(file, str) else ""), (line if isinstance(line, int) else -1)

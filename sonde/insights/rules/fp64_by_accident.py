@@ -1,0 +1,66 @@
+"""float64 by accident (catalogue, group D): products and kernels on doubles although the program's default is
+    float32.
+
+Condition: tensors of float64 (at least 1024 elements) take at least 10 % of the recorded steps, and torch's
+    default dtype is float32.
+Saving: doubles move twice the bytes and fill half the lanes: 35 to 60 % of that time.
+Not for: programs that set float64 as default, and scalars (Python numbers are doubles).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sonde.insights.calls import elements
+from sonde.insights.model import Evidence, Experiment, Insight
+from sonde.insights.rule import Finding, Rule
+from sonde.insights.shares import exact
+from sonde.insights.stack_index import text_mask
+from sonde.insights.subject import Subject
+
+LEAST_SHARE = 0.10
+FEWEST_ELEMENTS = 1024
+WON_LOW, WON_HIGH = 0.35, 0.6
+
+
+def judge(subject: Subject) -> Iterator[Finding]:
+    if subject.settings.get("default_dtype") == "float64":
+        return
+    calls = subject.calls
+    double = text_mask(calls.ops.text("dtypes"), r'"double"') & calls.main
+    large = np.array(
+        [_has_large_double(calls.dtypes(r), calls.shapes(r)) for r in np.flatnonzero(double).tolist()],
+        np.bool_,
+    )
+    rows = np.zeros(len(double), np.bool_)
+    rows[np.flatnonzero(double)] = large
+    share = calls.share(rows)
+    if share < LEAST_SHARE:
+        return
+    heaviest = int(np.flatnonzero(rows)[calls.duration_ns[rows].argmax()])
+    file, line = calls.place(heaviest)
+    name = calls.ops.text("name")[heaviest] or ""
+    yield Finding(
+        Insight(
+            rule=RULE.name,
+            title=f"{share:.0%} of each step computes in float64",
+            why="NumPy makes doubles by default; they take twice the memory and half the speed of float32.",
+            evidence=(
+                Evidence(f"{name} on float64 tensors {calls.shapes(heaviest)[:3]}", "op", name, file, line),
+                Evidence(f"default dtype is {subject.settings.get('default_dtype', 'not recorded')}"),
+            ),
+            saving=subject.saving(exact(share, 1.0), WON_LOW, WON_HIGH),
+            confidence="high",
+            fix="x = torch.from_numpy(array).float()   # and model.float()",
+            experiment=Experiment("patch", note="check that the accuracy of float32 suffices"),
+        )
+    )
+
+
+def _has_large_double(dtypes: list[object], shapes: list[object]) -> bool:
+    return any(d == "double" and elements(s) >= FEWEST_ELEMENTS for d, s in zip(dtypes, shapes, strict=False))
+
+
+RULE = Rule("fp64_by_accident", 42, "operator calls with types", judge, scope="cpu", breadth=0)

@@ -1,0 +1,92 @@
+"""Rule 40, non-contiguous copies: tensors are straightened out in every step.
+
+Condition: `contiguous`, `clone`, `reshape` or `copy_` of strided inputs (by the recorded strides, at least
+    16 k elements) takes at least 8 % of the recorded steps, and sampled time agrees.
+Saving: those copies, 50 to 100 %: the next operator may have to read with strides instead.
+Not for: changes of type (`to`), copies between devices, and copies inside the backward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sonde.insights.calls import Calls, elements, parsed
+from sonde.insights.model import Evidence, Experiment, Insight
+from sonde.insights.rule import Finding, Rule
+from sonde.insights.stack_index import Mask
+from sonde.insights.subject import Subject
+
+LEAST_SHARE = 0.08  # catalogue: 5 %; a little more, because most attention layers need one such copy
+FEWEST_ELEMENTS = 16_384
+COPIES = r"^aten::(contiguous|clone|reshape|copy_)$"
+
+
+def judge(subject: Subject) -> Iterator[Finding]:
+    calls = subject.calls
+    rows = _strided(calls)
+    if calls.share(rows) < LEAST_SHARE:
+        return
+    index = subject.stacks
+    places = {calls.place(r) for r in np.flatnonzero(rows).tolist()} - {("", -1)}
+    claim = subject.host_in_op(COPIES)
+    claim &= subject.host_at(places) if places else True
+    backward = index.on_stack(index.frames_where(r"^autograd::engine", layer="^op$"))
+    claim &= ~subject.host_mask(backward)
+    share = subject.share(claim)
+    if share.low < 0.5 * LEAST_SHARE:
+        return
+    heaviest = int(np.flatnonzero(rows)[calls.duration_ns[rows].argmax()])
+    file, line = calls.place(heaviest)
+    name = calls.ops.text("name")[heaviest] or ""
+    yield Finding(
+        Insight(
+            rule=RULE.name,
+            title=f"Straightening out strided tensors takes {share.middle:.0%} of each step",
+            why="A transposed tensor is only a view; making it contiguous copies every element.",
+            evidence=(
+                Evidence(
+                    f"{name} of {calls.shapes(heaviest)[:1]} with strides "
+                    f"{parsed(calls.ops.text('strides')[heaviest])[:1]}",
+                    "op",
+                    name,
+                    file,
+                    line,
+                ),
+                *subject.lines(claim, 2),
+            ),
+            saving=subject.saving(share, 0.5),
+            confidence="high" if share.low > LEAST_SHARE else "medium",
+            fix="# keep the data in the layout that the next operator wants, once, outside the step\n"
+            "table = table.t().contiguous()",
+            experiment=Experiment("patch"),
+        ),
+        claim,
+    )
+
+
+def _strided(calls: Calls) -> Mask:
+    """Outermost copies that read a large tensor whose elements are not in order."""
+    named = calls.named(COPIES) & calls.main
+    found = np.zeros(len(named), np.bool_)
+    for row in np.flatnonzero(named).tolist():
+        shapes, strides = calls.shapes(row), parsed(calls.ops.text("strides")[row])
+        at = 1 if calls.ops.text("name")[row] == "aten::copy_" else 0
+        if len(shapes) > at and len(strides) > at and elements(shapes[at]) >= FEWEST_ELEMENTS:
+            found[row] = not in_order(shapes[at], strides[at])
+    return found
+
+
+def in_order(shape: list[int], strides: list[int]) -> bool:
+    """Whether elements lie one after the other (dimensions of one element do not count)."""
+    expected = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=False):
+        if size != 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
+
+
+RULE = Rule("noncontiguous_copies", 40, "operator calls with strides, samples", judge, scope="cpu", breadth=1)

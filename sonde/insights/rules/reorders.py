@@ -1,0 +1,65 @@
+"""Rule 39, reorder tax: tensors are converted between layouts around every convolution.
+
+Condition: samples in reorder kernels (oneDNN's reorder primitives, weights included) take at least 8 % of
+    the step (catalogue: 10 % of the primitives' time); where a verbose log was recorded its figures are
+    shown.
+Saving: those reorders, 50 to 110 %.
+Not for: reorders in warm-up; casts of types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sonde.insights.model import Evidence, Experiment, Insight
+from sonde.insights.rule import Finding, Rule
+from sonde.insights.subject import Subject
+
+LEAST_SHARE = 0.08
+REORDER = r"(?i)reorder"
+
+
+def judge(subject: Subject) -> Iterator[Finding]:
+    index = subject.stacks
+    frames = index.frames_where(REORDER, layer="^(native|jit|op)$") & ~index.frames_where(
+        r"reorder_cast|Accumulate"
+    )
+    claim = subject.host_mask(index.on_stack(frames))
+    share = subject.share(claim)
+    if share.low < LEAST_SHARE:
+        return
+    yield Finding(
+        Insight(
+            rule=RULE.name,
+            title=f"Converting between layouts takes {share.middle:.0%} of each step",
+            why="Fast convolutions want channels last; each operator in another layout pays for two conversions.",
+            evidence=(
+                Evidence(f"{share.middle:.1%} of the step is in reorders", "frame", "reorder"),
+                *_logged(subject),
+                *subject.lines(claim, 1),
+            ),
+            saving=subject.saving(share, 0.5, 1.1),
+            confidence="high",
+            fix="model = model.to(memory_format=torch.channels_last)\nx = x.to(memory_format=torch.channels_last)",
+            experiment=Experiment(
+                "patch", note="for inference also torch.compile with freezing, which packs weights once"
+            ),
+        ),
+        claim,
+    )
+
+
+def _logged(subject: Subject) -> Iterator[Evidence]:
+    table = subject.table("primitives")
+    run = table.text("event").equals("exec")
+    if not run.any():
+        return
+    time_ms = np.nan_to_num(table.array("time_ms"))
+    reorders = run & table.text("kind").equals("reorder")
+    part = float(time_ms[reorders].sum()) / max(float(time_ms[run].sum()), 1e-9)
+    yield Evidence(f"{part:.1%} of the time of all logged primitives is reorders", "primitive", "reorder")
+
+
+RULE = Rule("reorders", 39, "samples in steady steps", judge, scope="cpu", breadth=0)
