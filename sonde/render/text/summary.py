@@ -48,9 +48,7 @@ def show_summary(recording: Recording, page: Page, name: str) -> None:
         page.line(line)
     for line in _trust(recording):
         page.line(line)
-    page.line(
-        f"Next:  sonde insights {name}     sonde report {name} --open     sonde show {name} ops     sonde show --help"
-    )
+    page.line(f"Next:  sonde insights {name}     sonde report {name} --open     sonde show {name} ops")
 
 
 def _steady(recording: Recording, on_cpu: Table) -> Table | None:
