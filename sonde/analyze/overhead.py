@@ -1,8 +1,11 @@
 """What recording cost, measured in the recording itself.
 
 Two ways, the better one that the data allows:
-- `blocks`: sampling was switched on and off in random blocks, and the program's steps tell how
-  much work was done in each. Work per CPU second on against off, with a 95 % interval over blocks.
+- `blocks`: sampling was switched on and off in pairs of short blocks, in random order, and the program's
+  steps tell how much work was done in each. Work per CPU second of the program's threads is
+  compared within each pair; the typical difference is the Hodges-Lehmann estimate with its 95 %
+  signed-rank interval, so that a few disturbed blocks do not decide. The CPU time of the agent's own
+  thread, which works in both kinds of block, is added as its clock measured it.
 - `accounted`: CPU time that the agent measured in its handlers and its own thread, plus the
   kernel's part per sample, which is known only within bounds: hence the interval.
 """
@@ -10,6 +13,7 @@ Two ways, the better one that the data allows:
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +23,10 @@ from sonde.columns import Table
 
 # Timer interrupt, signal delivery and return, per sample: 1.2 µs on bare metal, 33 µs on a nested guest.
 _KERNEL_LOW_NS, _KERNEL_LIKELY_NS, _KERNEL_HIGH_NS = 1_200, 5_000, 33_000
-_FEWEST_BLOCKS = 8
+_FEWEST_PAIRS = 8
+_MOST_PAIRS = 2_000  # the estimate looks at the mean of every two
 _FEWEST_STEPS_PER_BLOCK = 3.0
+_Z_95 = 1.96
 
 
 @dataclass(frozen=True)
@@ -31,45 +37,75 @@ class Overhead:
     low: float | None = None
     high: float | None = None
     method: str = "unknown"
+    pairs: int = 0  # of blocks that were compared
 
 
 def overhead_of(counters: Table, marks: Table, cpu_ns: int) -> Overhead:
     """`cpu_ns`: CPU time of the program, the agent's part included."""
-    return _by_blocks(marks) or _accounted(counters, cpu_ns)
+    return _by_blocks(counters, marks, cpu_ns) or _accounted(counters, cpu_ns)
 
 
-def _by_blocks(marks: Table) -> Overhead | None:
-    kind = marks.text("kind")
-    steps = marks.take(kind.equals("step"))
-    rates = {}
-    for on in (True, False):
-        blocks = marks.take(kind.equals("overhead_on" if on else "overhead_off"))
-        rates[on] = _log_rates(blocks, steps)
-    if min(len(rates[True]), len(rates[False])) < _FEWEST_BLOCKS:
+def _by_blocks(counters: Table, marks: Table, cpu_ns: int) -> Overhead | None:
+    differences = np.array(list(_differences(marks)), np.float64)
+    if len(differences) < _FEWEST_PAIRS:
         return None
-    difference = float(np.mean(rates[False]) - np.mean(rates[True]))
-    error = float(np.sqrt(sum(np.var(r, ddof=1) / len(r) for r in rates.values())))
-    share, low, high = (float(np.expm1(difference + z * error)) for z in (0.0, -1.96, 1.96))
-    return Overhead(share, low, high, "blocks")
+    own_ns = float(counters.array("value")[counters.text("name").equals("agent_background_cpu_ns")].sum())
+    background = own_ns / max(cpu_ns - own_ns, 1.0)
+    share, low, high = (float(np.expm1(value)) + background for value in typical(differences))
+    return Overhead(share, low, high, "blocks", len(differences))
 
 
-def _log_rates(blocks: Table, steps: Table) -> npt.NDArray[np.float64]:
-    """Logarithm of steps per CPU second for each block that held enough of them."""
-    start, end = steps.array("start_ns"), steps.array("end_ns")
+def typical(values: npt.NDArray[np.float64]) -> tuple[float, float, float]:
+    """Hodges-Lehmann estimate of the centre of `values` with its 95 % signed-rank interval."""
+    values = values[:_MOST_PAIRS]
+    n = len(values)
+    first, second = np.triu_indices(n)
+    means = np.sort((values[first] + values[second]) / 2)
+    spread = _Z_95 * np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    rank = max(int(np.floor(n * (n + 1) / 4 - spread)), 0)
+    return float(np.median(means)), float(means[rank]), float(means[len(means) - 1 - rank])
+
+
+def _differences(marks: Table) -> Iterator[float]:
+    """For each pair: logarithm of the work per CPU second without sampling over that with it."""
+    kind, process = marks.text("kind"), marks.array("process")
+    is_block = kind.matches(("overhead_on", "overhead_off"))
+    for one in np.unique(process[is_block]):
+        steps = marks.take(kind.equals("step") & (process == one))
+        blocks = marks.take(is_block & (process == one))
+        blocks = blocks.take(np.argsort(blocks.array("start_ns"), kind="stable"))
+        windows = marks.take(kind.equals("window") & (process == one))
+        rates = _log_rates(blocks, steps, windows)
+        on = blocks.text("kind").equals("overhead_on")
+        for first in range(0, len(blocks) - 1, 2):
+            pair = rates[first : first + 2]
+            if on[first] != on[first + 1] and np.isfinite(pair).all():
+                yield float(pair[~on[first : first + 2]][0] - pair[on[first : first + 2]][0])
+
+
+def _log_rates(blocks: Table, steps: Table, windows: Table) -> npt.NDArray[np.float64]:
+    """Logarithm of steps per CPU second for each block; NaN where too few, or a deep window disturbed it."""
+    order = np.argsort(steps.array("start_ns"), kind="stable")
+    start, end = steps.array("start_ns")[order], steps.array("end_ns")[order]
     length = np.maximum(end - start, 1)
-    rates = []
-    for begin, stop, extra in zip(
+    deep_start, deep_end = windows.array("start_ns"), windows.array("end_ns")
+    rates = np.full(len(blocks), np.nan)
+    rows = zip(
         blocks.array("start_ns").tolist(),
         blocks.array("end_ns").tolist(),
         blocks.text("extra").tolist(),
         strict=True,
-    ):
+    )
+    for row, (begin, stop, extra) in enumerate(rows):
         cpu_ns = json.loads(extra or "{}").get("cpu_ns", 0)
-        inside = np.clip(np.minimum(end, stop) - np.maximum(start, begin), 0, None)
-        work = float((inside / length).sum())
-        if cpu_ns > 0 and work >= _FEWEST_STEPS_PER_BLOCK:
-            rates.append(np.log(work / cpu_ns))
-    return np.array(rates, np.float64)
+        # Steps of one thread follow each other; a margin of two covers those that overlap the edges.
+        near = slice(max(int(np.searchsorted(start, begin)) - 2, 0), int(np.searchsorted(start, stop)))
+        inside = np.clip(np.minimum(end[near], stop) - np.maximum(start[near], begin), 0, None)
+        work = float((inside / length[near]).sum())
+        disturbed = bool(((deep_start < stop) & (deep_end > begin)).any())
+        if cpu_ns > 0 and work >= _FEWEST_STEPS_PER_BLOCK and not disturbed:
+            rates[row] = np.log(work / cpu_ns)
+    return rates
 
 
 def _accounted(counters: Table, cpu_ns: int) -> Overhead:

@@ -63,6 +63,7 @@ class Quality:
                 "low": self.overhead.low,
                 "high": self.overhead.high,
                 "method": self.overhead.method,
+                "pairs": self.overhead.pairs,
             },
             "attributed": {name: vars(group) for name, group in self.attributed.items()},
             "heuristic": self.heuristic,

@@ -50,7 +50,7 @@ void* run(void*) {
       pthread_mutex_unlock(&pass_lock);
     }
     if (state.load(std::memory_order_acquire) != kRunning) break;
-    futex_wait(&bell, seen, recorder.is_open() ? kDrainEveryNs : kSettleNs);
+    futex_wait(&bell, seen, recorder.is_open() ? recorder.next_pass_ns(mono_ns()) : kSettleNs);
   }
   if (recorder.is_open()) {
     recorder.finish(static_cast<log::EndReason>(end_reason.load()), background_tid.load());

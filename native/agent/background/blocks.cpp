@@ -8,8 +8,9 @@
 namespace sonde {
 namespace {
 
-// One fifth of the time is off: enough for a comparison, little enough for the profile.
-constexpr uint64_t kOnNs = 800'000'000, kOffNs = 200'000'000;
+// A third of the time is off. Short blocks, because neighbours are compared: what drifts
+// slower than a pair falls out, and a minute of running gives two hundred pairs.
+constexpr uint64_t kOnNs = 200'000'000, kOffNs = 100'000'000;
 
 void switch_all(bool on) {
   for (uint32_t i = 0; i < thread_slots(); i++) {
@@ -23,7 +24,8 @@ void switch_all(bool on) {
 
 void Blocks::start(uint64_t now_ns) {
   random_ = now_ns | 1;
-  begin_block(now_ns, true);
+  second_ = false;
+  begin_block(now_ns, true);  // sampling is on already
 }
 
 void Blocks::begin_block(uint64_t now_ns, bool on) {
@@ -31,19 +33,28 @@ void Blocks::begin_block(uint64_t now_ns, bool on) {
   start_ns_ = now_ns;
   uint64_t mean = on ? kOnNs : kOffNs;
   end_ns_ = now_ns + mean / 2 + (next_random(&random_) >> 16) % mean;
-  cpu_ns_ = process_cpu_ns();
+  cpu_ns_ = program_cpu_ns();
 }
+
+// Without this thread's own: it works in both kinds of block, and is accounted by its clock.
+uint64_t Blocks::program_cpu_ns() { return process_cpu_ns() - thread_cpu_ns(); }
 
 void Blocks::write_block(uint64_t now_ns) {
   log_->begin(log::Record::Block).number(start_ns_).number(now_ns).number(on_ ? 1 : 0);
-  log_->number(process_cpu_ns() - cpu_ns_);
+  log_->number(program_cpu_ns() - cpu_ns_);
   log_->end();
 }
 
 void Blocks::pass(uint64_t now_ns) {
   if (!active() || now_ns < end_ns_) return;
   write_block(now_ns);
-  bool on = !on_;
+  second_ = !second_;
+  // The second of a pair is what the first was not; which comes first is a coin's choice.
+  bool on = second_ ? !on_ : next_random(&random_) >> 63;
+  if (on == on_) {
+    begin_block(now_ns, on);
+    return;
+  }
   if (on) {
     for (uint32_t i = 0; i < thread_slots(); i++) {
       Thread* thread = thread_at(i);

@@ -153,6 +153,12 @@ void Recorder::pass(uint64_t now_ns) {
   log_.flush();
 }
 
+uint64_t Recorder::next_pass_ns(uint64_t now_ns) const {
+  uint64_t end_ns = blocks_.end_ns();
+  if (!blocks_.active() || end_ns >= now_ns + kDrainEveryNs) return kDrainEveryNs;
+  return end_ns > now_ns ? end_ns - now_ns : 1;
+}
+
 void Recorder::refresh(uint64_t now_ns) {
   if (now_ns < next_refresh_ns_) return;
   next_refresh_ns_ = now_ns + kRefreshEveryNs;

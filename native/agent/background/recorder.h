@@ -24,6 +24,7 @@ class Recorder {
   bool is_open() const { return log_.is_open(); }
 
   void pass(uint64_t now_ns);  // drain everything, refresh what is due, one chunk
+  uint64_t next_pass_ns(uint64_t now_ns) const;  // how long to sleep until then
   void finish(log::EndReason reason, int agent_tid);
   void forget();  // in the child of a fork: the parent's log is not ours
 

@@ -14,9 +14,11 @@ constexpr rlim_t kLargestSoft = 65536;   // beyond it the kernel's table would g
 std::atomic<bool> limit_is_raised{false};  // one thread at a time; another goes the plain way
 
 int duplicate_above(int fd, const rlimit& limit) {
-  if (limit.rlim_cur > kLargestSoft || limit.rlim_max < limit.rlim_cur + kRoom) return -1;
+  if (limit.rlim_cur > kLargestSoft) return -1;
   if (limit_is_raised.exchange(true, std::memory_order_acquire)) return -1;
-  rlimit raised = {limit.rlim_cur + kRoom, limit.rlim_max};
+  // Where the hard limit is no higher (a shell's `ulimit -n`), root may pass it for a moment.
+  rlim_t most = limit.rlim_cur + kRoom;
+  rlimit raised = {most, limit.rlim_max < most ? most : limit.rlim_max};
   int high = -1;
   if (setrlimit(RLIMIT_NOFILE, &raised) == 0) {
     high = fcntl(fd, F_DUPFD_CLOEXEC, static_cast<int>(limit.rlim_cur));

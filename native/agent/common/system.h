@@ -26,8 +26,8 @@ inline void futex_wake(std::atomic<uint32_t>* word) {
 }
 
 // Moves a descriptor out of the numbers that programs count, close or expect to get next: above
-// the program's own limit if the hard limit leaves room there (what is open stays open when the limit comes
-// back down), else into its upper half. Not async-signal-safe.
+// the program's own limit if the hard limit leaves room there or the process is privileged (what is open
+// stays open when the limit comes back down), else into its upper half. Not async-signal-safe.
 int move_high(int fd);
 
 }  // namespace sonde

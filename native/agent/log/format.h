@@ -35,7 +35,7 @@ enum class Record : uint8_t {
   JitCode = 12,     // time, start, size, text name, text source (perfmap, jitdump, region)
   Loss = 13,        // text cause, text unit, count since the last Loss of that cause, text detail
   Counter = 14,     // time, text name, value
-  Block = 15,       // start ns, end ns, on (1) or off (0), process CPU ns used in it
+  Block = 15,       // start ns, end ns, on (1) or off (0), CPU ns of the program's threads in it
   Statistics = 16,  // text name, value: the agent's own figures (handler ns, background CPU ns, …)
   Footer = 17,      // end ns, zigzag epoch offset ns, user ns, system ns, max rss bytes, reason (EndReason)
   Module = 18,      // time, pointer of an nn.Module, text path: named by the Python side

@@ -36,7 +36,11 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         page.line("Overhead: not measured in this run (sonde run --blocks)")
     else:
         low, high = percent(overhead["low"]), percent(overhead["high"])
-        page.line(f"Overhead: {percent(overhead['share'])} of CPU time [{low}, {high}]")
+        how = {
+            "blocks": f"by {overhead.get('pairs', 0)} pairs of on/off blocks",
+            "accounted": "by the agent's own clocks; sonde run --blocks measures it",
+        }.get(overhead.get("method", ""), "")
+        page.line(f"Overhead: {percent(overhead['share'])} of CPU time [{low}, {high}] {how}".rstrip())
     lost = {cause: n for cause, n in data["lost"].items() if n}
     page.line("Lost: " + (", ".join(f"{count(n)} {cause}" for cause, n in lost.items()) or "nothing"))
     page.line()

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from sonde.analyze.overhead import overhead_of
 from sonde.analyze.quality import quality
 from sonde.columns import Table, Text
 from sonde.store import build
@@ -112,26 +111,3 @@ def test_empty_tables_give_no_shares() -> None:
     assert found.attributed["all"].python is None
     assert found.overhead.share is None
     assert found.cpu_rusage_s is None
-
-
-def test_accounted_overhead_adds_handlers_thread_and_kernel() -> None:
-    found = overhead_of(tables()["counters"], build.empty("marks"), 10**9)
-    assert found.method == "accounted"
-    assert found.share == pytest.approx((5e6 + 1000 * 5000) / 1e9)
-
-
-def test_overhead_by_blocks_compares_work_per_cpu_second() -> None:
-    rows: list[tuple[str, int, int, str | None]] = []
-    now = 0
-    for block in range(40):
-        on = block % 2 == 0
-        step = 102 if on else 100  # 2 % more CPU per step when sampling
-        rows.append((f"overhead_{'on' if on else 'off'}", now, now + 50 * step, f'{{"cpu_ns": {50 * step}}}'))
-        for _ in range(50):
-            rows.append(("step", now, now + step, None))
-            now += step
-    kind, start, end, extra = (list(column) for column in zip(*rows, strict=True))
-    marks = build.table("marks", kind=Text.of(kind), start_ns=start, end_ns=end, extra=Text.of(extra))
-    found = overhead_of(build.empty("counters"), marks, 1)
-    assert found.method == "blocks"
-    assert found.share == pytest.approx(0.02, abs=0.001)
