@@ -26,8 +26,8 @@ def test_off_blocks_have_no_samples_and_sums_stay_true(program: Callable[[str], 
     assert (on[0 : 2 * pairs : 2] != on[1 : 2 * pairs : 2]).all()  # each pair has one of either kind
     ticks = log.samples.time_ns[log.samples.walk_end != WALK_RESIDUAL]
     for start, end in zip(log.blocks.start_ns[off], log.blocks.end_ns[off], strict=True):
-        # A tick that was on its way when the block began is not held back.
-        assert ((ticks > start + 5_000_000) & (ticks < end)).sum() == 0
+        # The one tick that was on its way when the block began is not held back; on would be 20.
+        assert ((ticks > start + 5_000_000) & (ticks < end)).sum() <= 1
     assert weights_s(log) == pytest.approx(cpu_s(log), rel=0.01)
     off_cpu = log.blocks.cpu_ns[off].sum() / log.blocks.cpu_ns.sum()
     residual = (

@@ -29,12 +29,13 @@ def check_sum(result: Run, unfollowed: float = 0.005) -> None:
 
 
 def check_stacks(result: Run, rate_hz: int) -> None:
-    """The time is on stacks, not just counted at the end. What is left then is CPU time since the last
-    tick: two periods at most, and some ticks of the kernel (4 ms) that found another program running."""
-    log = result.main()
-    program = log.samples.thread == 0
-    at_the_end = program & (log.samples.walk_end == WALK_RESIDUAL)
-    assert log.samples.weight_ns[at_the_end].sum() / 1e9 < 2 / min(rate_hz, 250) + 0.02
+    """The time is on stacks, not just counted at the end: what is left then is a gap like any between ticks.
+    Gaps grow on a crowded machine, where the kernel's timer tick often finds another program running."""
+    samples = result.main().samples
+    program, at_the_end = samples.thread == 0, samples.walk_end == WALK_RESIDUAL
+    longest_gap_ns = samples.weight_ns[program & ~at_the_end].max()
+    assert samples.weight_ns[program & at_the_end].sum() < 2 * max(longest_gap_ns, 1e9 / rate_hz)
+    assert longest_gap_ns < 0.1e9
 
 
 @pytest.mark.parametrize("rate_hz", [50, 100, 500, 1000])

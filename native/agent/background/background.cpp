@@ -36,6 +36,8 @@ void ring_bell() {
 
 void* run(void*) {
   prctl(PR_SET_NAME, "sonde");
+  // Blocks switch the events of all threads from here, by the program's descriptors.
+  if (!agent_options().blocks) take_private_descriptors();
   background_tid.store(thread_id(), std::memory_order_relaxed);
   uint64_t started_ns = mono_ns();
   bool open_failed = false;

@@ -30,4 +30,8 @@ inline void futex_wake(std::atomic<uint32_t>* word) {
 // stays open when the limit comes back down), else into its upper half. Not async-signal-safe.
 int move_high(int fd);
 
+// Gives the calling thread a table of descriptors of its own, empty: what it opens from now on, the program
+// does not see, cannot close, and its children do not inherit. False: the kernel (before 5.9) cannot.
+bool take_private_descriptors();
+
 }  // namespace sonde
