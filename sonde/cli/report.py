@@ -27,21 +27,22 @@ class Report:
         add_engine(parser)
 
     def run(self, options: argparse.Namespace) -> int:
-        from sonde.insights.engine import judge
         from sonde.render.html import ReportOptions, write_report
-        from sonde.render.text.insights import cards, verdict_sentence
+        from sonde.render.html.judged import judged
 
         recording = open_input(options.recording, options.engine)
         name = options.recording.name
         for suffix in (".gz", ".json", ".zip", ".sonde"):
             name = name.removesuffix(suffix)
         target = fresh_path(options.output, Path(f"{name}.html"), options.force)
-        insights = judge(recording)
+        size = parse_size(options.max_size)
+        said = judged(recording)
         asked = ReportOptions(
-            max_size_bytes=parse_size(options.max_size),
+            max_size_bytes=size,
             no_source=options.no_source,
-            insights=cards(insights),
-            verdict=verdict_sentence(insights),
+            insights=said.insights,
+            findings=said.findings,
+            verdict=said.verdict,
         )
         summary = write_report(recording, target, asked)
         print(f"{target}  {summary.size_bytes / 1e6:.2f} MB", file=sys.stderr)

@@ -38,6 +38,12 @@ class Show:
             metavar="REC2",
             help="chain: a second recording beside it, eager and compiled",
         )
+        parser.add_argument(
+            "--roof",
+            metavar="FILE",
+            help="roofline: the roofs to hold it against, as sonde check --roof keeps them; "
+            "`here` for those of this machine",
+        )
         add_engine(parser)
         add_json(parser)
 
@@ -57,6 +63,7 @@ class Show:
             native=options.native,
             op=options.op,
             thread=options.thread,
+            roof=options.roof,
             name=str(options.recording),
         )
         view = importlib.import_module(VIEWS[options.view][0])

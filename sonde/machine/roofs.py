@@ -22,7 +22,7 @@ from typing import Any
 
 from sonde.analyze.roofline import Level, Roof
 from sonde.errors import EnvironmentLacks, InputError
-from sonde.machine.facts import Facts, gather
+from sonde.machine.facts import Facts
 from sonde.machine.roof_torch import TorchPeaks
 
 FORMAT = 1
@@ -102,19 +102,24 @@ def save(roofs: MeasuredRoofs, into: Path | None = None) -> Path:
 def load(machine: str, source: Path | None = None) -> MeasuredRoofs | None:
     """What was measured for a machine, None when nothing was."""
     path = (source or folder()) / f"{machine}.json"
+    return read(path) if path.exists() else None
+
+
+def read(path: Path) -> MeasuredRoofs:
+    """A file that `save` wrote, here or on another machine."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}", "measure again: sonde check --roof") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{path} holds no roofs", "measure: sonde check --roof")
     return from_json(data, path)
 
 
-def known_roofs() -> dict[str, Any] | None:
+def known_roofs(facts: Facts) -> dict[str, Any] | None:
     """What was measured on this machine, as JSON for a recording; None when nothing usable was."""
     try:
-        found = load(machine_id(gather()))
+        found = load(machine_id(facts))
     except (InputError, OSError):
         return None
     return {"format": FORMAT, **asdict(found)} if found else None

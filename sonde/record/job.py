@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from sonde.errors import SondeError
-from sonde.machine.roofs import known_roofs
+from sonde.machine.recorded import recorded_machine
 from sonde.record.environment import ObserveOptions, python_environment
 from sonde.record.finalise import finalise
 from sonde.record.jit import jit_environment, remove_jit_files
@@ -38,12 +38,12 @@ class Outcome:
 def record(command: list[str], folder: Path, options: RunOptions) -> Outcome:
     """Run `command`, record it into `folder`, and finish the recording."""
     (folder / "raw").mkdir(parents=True)
-    environment = read_env_file(options.env_file) if options.env_file else {}
-    environment |= jit_environment(folder, {**os.environ, **environment})
+    theirs = read_env_file(options.env_file) if options.env_file else {}
+    environment = theirs | jit_environment(folder, {**os.environ, **theirs})
     share = max(options.budget_percent / 100, 1e-9)
     observe = ObserveOptions(window=options.window, budget=share, primitives=options.primitives)
     environment |= python_environment(folder, observe, {**os.environ, **environment})
-    started = _started(command, options, environment)
+    started = _started(command, options, environment, theirs)
     started.write(folder)
     asked = LaunchOptions(rate_hz=round(options.rate_hz), blocks=options.blocks, environment=environment)
     try:
@@ -56,7 +56,10 @@ def record(command: list[str], folder: Path, options: RunOptions) -> Outcome:
     return Outcome(recording, result.exit_code, result.signal)
 
 
-def _started(command: list[str], options: RunOptions, environment: dict[str, str]) -> Meta:
+def _started(
+    command: list[str], options: RunOptions, environment: dict[str, str], theirs: dict[str, str]
+) -> Meta:
+    """`environment` is all that is added for the program, `theirs` the part that the user gave."""
     offset, uncertainty = epoch_offset()
     asked = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(options).items()}
     return Meta(
@@ -68,7 +71,7 @@ def _started(command: list[str], options: RunOptions, environment: dict[str, str
         complete=False,
         options=asked,
         environment=kept_environment({**os.environ, **environment}),
-        machine={**machine_facts(), "roofs": known_roofs()},
+        machine={**machine_facts(), **recorded_machine({**os.environ, **theirs})},
         clock=Clock(epoch_offset_start_ns=offset, epoch_offset_end_ns=offset, uncertainty_ns=uncertainty),
     )
 

@@ -10,7 +10,10 @@ const [suite, file] = process.argv.slice(2);
 const browser = await launch();
 const results = {};
 
+const only = process.env.SONDE_ONLY && new RegExp(process.env.SONDE_ONLY); // while working on some of them
+
 async function check(name, hash, run, options = {}) {
+  if (only && !only.test(name)) return;
   const { page, problems, context } = await openPage(browser, file, hash, options);
   try {
     await run(page);
@@ -152,6 +155,7 @@ const suites = {
       expect(numbers.length > 5 && numbers.every((n, i) => !i || n <= numbers[i - 1]), numbers.slice(0, 9).join());
     });
     await check("a step in the overview selects it everywhere", "#overview", async (page) => {
+      await page.locator("[data-role=steps] canvas").scrollIntoViewIfNeeded();
       const box = await page.locator("[data-role=steps] canvas").boundingBox();
       await page.mouse.click(box.x + box.width / 2, box.y + box.height - 40);
       await page.waitForSelector("[data-role=range]");
@@ -165,10 +169,63 @@ const suites = {
       const said = await text(page, "[data-role=verdict]");
       expect(/Bound by kernels: \d+ %/.test(said), said);
     });
-    await check("insights are cards with saving and fix", "#overview", async (page) => {
-      expect((await page.locator("[data-insight]").count()) === 1, "no card");
-      expect(/per step/.test(await text(page, ".saving")), "no saving");
+    await check("insights are cards with saving, evidence and a fix to copy", "#overview", async (page) => {
+      expect((await page.locator("[data-insight]").count()) === 3, "not three cards");
+      expect((await text(page, ".saving")) === "4.25–9.50 ms per step", await text(page, ".saving"));
+      const card = page.locator("[data-insight='0']");
+      expect((await card.locator("h3").textContent()) === "Fuse <b>GELU</b>", "the title is not plain text");
+      expect((await card.locator(".evidence li").count()) === 4, "not four pieces of evidence");
+      expect((await card.locator("pre code").textContent()).includes("torch.compile(model)\nmodel(x)"), "the fix lost its lines");
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      await card.locator("[data-copy]").click();
+      expect((await page.evaluate(() => navigator.clipboard.readText())).startsWith("model = torch.compile"), "nothing was copied");
+      expect((await card.locator("[data-copy]").textContent()) === "copied", "the button does not say so");
     });
+    await check("evidence leads to the operator, the line, the module and the frame", "#overview", async (page) => {
+      const wanted = ["operators", "source", "operators", "flame"];
+      for (let i = 0; i < wanted.length; i++) {
+        await page.locator("[data-insight='0'] [data-evidence]").nth(i).click();
+        await page.waitForSelector(`[data-view=${wanted[i]}]`);
+        if (i === 0) expect((await page.locator("[data-table=ops] .table-row").count()) >= 1, "the operator is not found");
+        if (i === 1) expect(await page.locator(".source-line.chosen[data-line='30']").count(), "the line is not chosen");
+        await page.goBack();
+        await page.waitForSelector("[data-view=overview]");
+      }
+    });
+    await check("findings about the machine are cards too", "#machine", async (page) => {
+      expect(/THP is off/.test(await text(page, ".insight")), "no finding");
+      const { name, content } = await save(page, "CSV of these facts");
+      expect(name === "machine.csv" && /^group,fact,value/.test(content.toString()), content.toString().slice(0, 80));
+      const counters = await save(page, "CSV of the counters");
+      expect(/^counter,process,time_ns,value\r\n\w+/.test(counters.content.toString()), counters.content.toString().slice(0, 80));
+    });
+    await check("primitives follow the selected range", "#primitives", async (page) => {
+      const calls = () => page.locator("[data-table=primitives] .table-row").first().textContent();
+      const whole = await calls();
+      await page.evaluate(() => (location.hash = "#primitives?range=1000000000-2000000000"));
+      await page.waitForSelector("[data-role=primitives-note]");
+      expect(/began in the selected range/.test(await text(page, "[data-role=primitives-note]")), "does not follow");
+      expect((await calls()) !== whole, "the numbers did not change");
+    });
+    await check("the guide can be saved as text", "#guide", async (page) => {
+      const { content } = await save(page, "Text file");
+      expect(/Self and total/.test(content.toString()), content.toString().slice(0, 80));
+    });
+    await check("lines of the source export as CSV", "#source", async (page) => {
+      const { name, content } = await save(page, "CSV of these lines");
+      expect(name === "lines.csv" && /^line,from_line_ns/.test(content.toString()), content.toString().slice(0, 60));
+    });
+    await check("the roofline exports as a picture", "#primitives", async (page) => {
+      const { content } = await save(page, "SVG");
+      expect(/^<svg xmlns/.test(content.toString()), content.toString().slice(0, 60));
+    });
+    for (const [view, what] of [["sandwich", "gelu"], ["source", "forward"], ["machine", "cpu"], ["primitives", "conv|matmul|inner"], ["timeline", "gelu"], ["memory", "a"]]) {
+      await check(`${view} takes a search from the link and keeps it`, `#${view}?re=1&q=${encodeURIComponent(what)}`, async (page) => {
+        await page.waitForSelector(`[data-view="${view}"], .empty`);
+        expect((await page.locator("input[type=search]").inputValue()) === what, "search is not restored");
+        expect(!(await page.locator(".search.wrong").count()), "the expression was refused");
+      });
+    }
     await check("the quality box counts what was lost", "#overview", async (page) => {
       expect(/Lost samples44/.test(await text(page, "[data-role=quality]")), await text(page, "[data-role=quality]"));
     });

@@ -62,11 +62,45 @@ def failures(results: dict[str, str]) -> dict[str, str]:
     return {sentence: seen for sentence, seen in results.items() if seen != "ok"}
 
 
+def made_up() -> list[dict[str, object]]:
+    """Insights of every shape that the rules make, through the same function as `sonde report`."""
+    from sonde.insights.model import Evidence, Experiment, Saving
+    from sonde.insights.model import Insight as Judgement
+    from sonde.insights.to_json import insight_json
+
+    evidence = (
+        Evidence("aten::gelu takes 340 µs of a step", "op", "aten::gelu"),
+        Evidence("gpt.py:30 runs it", "line", file=str(ROOT / "tests/data/programs/gpt.py"), line=30),
+        Evidence("blocks.0.mlp holds it", "module", "blocks.0.mlp"),
+        Evidence("_PyEval_EvalFrameDefault is busy", "frame", "_PyEval_EvalFrameDefault"),
+        Evidence("a fifth piece is left out", "fact"),
+    )
+    first = Judgement(
+        "fusion", "Fuse <b>GELU</b>", "Each pass reads everything again.", evidence,
+        Saving(4.25, 9.5, 90.0), "high", "model = torch.compile(model)\nmodel(x)  # <script>",
+        Experiment("patch", note="compare accuracy"),
+    )  # fmt: skip
+    unknown = Judgement(
+        "threads", "Try fewer threads", "Spinning workers take turns.", (Evidence("30 % spins"),),
+        None, "low", "OMP_NUM_THREADS=2 python train.py",
+        Experiment("environment", environment={"OMP_NUM_THREADS": "2"}), "once",
+    )  # fmt: skip
+    return [insight_json(first), insight_json(unknown)]
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "gpt.html"
-    insight = Insight("GELU runs alone", "aten::gelu moves 16 MB per call", "4–9 ms per step", "fuse it")
-    write_report(training_run(), path, ReportOptions(insights=[insight]))
+    simple = Insight("GELU runs alone", "aten::gelu moves 16 MB per call", "4–9 ms per step", "fuse it")
+    findings = [
+        {
+            "severity": "warning",
+            "what": "THP is off",
+            "why": "page faults cost",
+            "fix": "echo madvise > /sys/…",
+        }
+    ]
+    write_report(training_run(), path, ReportOptions(insights=[*made_up(), simple], findings=findings))
     return path
 
 

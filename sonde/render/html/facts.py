@@ -47,6 +47,15 @@ def plain(value: Any, depth: int = 0) -> Any:
     return visible(str(value))
 
 
+def _card(value: Any) -> Any:
+    """A card as `plain` makes it, but for its fix: code to paste keeps its lines."""
+    card = plain(value)
+    fix = value.get("fix") if isinstance(value, Mapping) else getattr(value, "fix", None)
+    if isinstance(card, dict) and isinstance(fix, str):
+        card["fix"] = "\n".join(visible(line) for line in fix.split("\n"))
+    return card
+
+
 def _quality(recording: Recording) -> dict[str, object] | None:
     """What the recording says about itself; an imported trace has no samples to judge."""
     if not len(recording.table("samples")) or not len(recording.table("stacks")):
@@ -75,7 +84,7 @@ def add_facts(payload: Payload, recording: Recording, options: ReportOptions, sp
             "complete": meta.complete,
             "options": plain(meta.options),
             "environment": plain(meta.environment),
-            "machine": plain(meta.machine),
+            "machine": plain({k: v for k, v in meta.machine.items() if k not in ("findings", "roofs")}),
             "versions": plain(meta.versions),
             "clock": plain(meta.clock),
             "details": plain(meta.details),
@@ -91,7 +100,7 @@ def add_facts(payload: Payload, recording: Recording, options: ReportOptions, sp
             )
         ][:MAX_ITEMS],
         "quality": plain(_quality(recording) if options.quality is None else options.quality),
-        "insights": [plain(i) for i in options.insights],
-        "findings": [plain(f) for f in options.findings],
+        "insights": [_card(i) for i in options.insights],
+        "findings": [_card(f) for f in options.findings],
         "verdict": visible(options.verdict) if options.verdict else None,
     }

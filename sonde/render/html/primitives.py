@@ -1,4 +1,4 @@
-"""oneDNN and MKL calls → the page: totals by kind, implementation and problem."""
+"""oneDNN and MKL calls → the page: totals by kind, implementation and problem, and the calls with their times."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sonde.columns import Array
+from sonde.columns import Array, Table
 from sonde.errors import InputError
 from sonde.machine import roofs
 from sonde.render.html.grouping import group
@@ -32,8 +32,8 @@ _TEXT = (
 )
 
 
-def add_primitives(payload: Payload, recording: Recording, limits: Limits) -> None:
-    """Put the totals into the payload, largest first."""
+def add_primitives(payload: Payload, recording: Recording, limits: Limits, origin_ns: int) -> None:
+    """Put the totals into the payload, largest first; `origin_ns` is the zero of the page's times."""
     primitives = recording.table("primitives")
     key, first = group(*(primitives.text(name).codes for name in _TEXT))
     count = len(first)
@@ -48,12 +48,33 @@ def add_primitives(payload: Payload, recording: Recording, limits: Limits) -> No
         bytes=_sum(primitives.array("bytes"), key, count)[top],
         **{name: payload.strings.column(chosen.text(name)) for name in _TEXT},
     )
+    _add_calls(payload, primitives, key, top, limits, origin_ns)
     payload.facts["primitives"] = {
         "calls": len(primitives),
         "groups": count,
         "time_ms": float(time_ms.sum()),
     }
     payload.facts["roof"] = _roof(recording)
+
+
+def _add_calls(
+    payload: Payload, primitives: Table, key: Array, top: Array, limits: Limits, origin_ns: int
+) -> None:
+    """Single calls, so that a selected range has its own totals: all of them, or none.
+
+    All calls of a group are of one problem, so its FLOPs and bytes are shared out by count.
+    """
+    start = primitives.array("start_ns")
+    if not len(start) or (start < 0).any() or len(start) > limits.op_rows or len(top) < key.max() + 1:
+        return
+    group_of = np.empty(len(top), np.int64)
+    group_of[top] = np.arange(len(top))
+    payload.add(
+        "primitivecalls",
+        group=group_of[key],
+        start=start - origin_ns,
+        duration=(np.nan_to_num(primitives.array("time_ms")) * 1e6).astype(np.int64),
+    )
 
 
 def _roof(recording: Recording) -> dict[str, float] | None:

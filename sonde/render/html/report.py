@@ -99,7 +99,7 @@ def build_payload(
     op_rows = add_operators(payload, recording, limits, span[0])
     device = add_device(payload, recording, limits, span[0], op_rows)
     add_curves(payload, recording, limits, span[0], op_rows)
-    add_primitives(payload, recording, limits)
+    add_primitives(payload, recording, limits, span[0])
     add_source(payload, recording, options, limits)
     kept = {"profile": profile, "ops": op_rows.facts, "device": device}
     payload.facts |= {"kept": kept, **extra}

@@ -33,21 +33,6 @@ def summary_lines(report: Report, most: int = 3) -> list[str]:
     return lines
 
 
-def cards(report: Report) -> list[dict[str, str]]:
-    """The findings as cards of the HTML report."""
-    return [
-        {
-            "title": insight.title,
-            "evidence": " ".join((insight.why, *(f"{e.text}." for e in insight.evidence))),
-            "saving": saving_text(insight, report.unit) if insight.saving else "",
-            "fix": insight.fix,
-            "confidence": insight.confidence,
-            "rule": insight.rule,
-        }
-        for insight in report.insights
-    ]
-
-
 def verdict_sentence(report: Report) -> str | None:
     """One sentence for the top of a page."""
     if report.bound is None:

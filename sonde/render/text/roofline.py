@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from sonde.analyze.roofline import Roof
@@ -20,7 +21,7 @@ from sonde.store.recording import Recording
 
 def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
     """`roof`, `ops` and `primitives`: rows with intensity, bound, roof_ms, efficiency, saving_ms."""
-    roof, origin = _roof(recording)
+    roof, origin = _roof(recording, options.roof)
     return {
         "roof": {**asdict(roof), "origin": origin},
         "ridge": _plain(roof.ridge()),
@@ -49,23 +50,39 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     page.line(f"roof ({data['roof']['origin']}, {data['roof']['threads']} threads): {peaks}; {levels}")
 
 
-def _roof(recording: Recording) -> tuple[Roof, str]:
-    """The recording's own roofs when it has them, else those of this machine."""
-    kept = recording.meta.machine.get("roofs")
-    if isinstance(kept, dict):
-        from pathlib import Path
+def _roof(recording: Recording, asked: str | None) -> tuple[Roof, str]:
+    """The roofs that were asked for, else the recording's own, else this machine's if it ran here.
 
-        found = measured.from_json(kept, Path("meta.json"))
-        return found.roof(
-            max(r.threads for r in (*found.peaks, *found.bandwidths))
-        ), "recorded with the program"
+    Work of another machine is never held against this one unless the user says so: the
+    shares would look right and mean nothing.
+    """
+    if asked is not None and asked != "here":
+        found = measured.read(Path(asked))
+        return _largest(found), f"from {asked}"
+    kept = recording.meta.machine.get("roofs")
+    if asked is None and isinstance(kept, dict):
+        return _largest(measured.from_json(kept, Path("meta.json"))), "recorded with the program"
     if not len(recording.table("ops")) and not len(recording.table("primitives")):
         return Roof(1, {}), "none: there is nothing to hold against it"
     facts = machine_facts.gather()
-    here = measured.load(measured.machine_id(facts))
+    machine = measured.machine_id(facts)
+    if asked is None and recording.meta.machine.get("id") != machine:
+        where = recording.meta.machine.get("cpu")
+        raise EnvironmentLacks(
+            f"there is no roof of the machine that this ran on ({where or 'which is not known'})",
+            "measure it there with `sonde check --roof` and give the file: --roof FILE; "
+            "or hold it against this machine: --roof here",
+        )
+    here = measured.load(machine)
     if here is None:
         raise EnvironmentLacks("no roof was measured on this machine", "measure it with: sonde check --roof")
-    return here.roof(facts.effective_cpus or 1), f"measured here {here.when}"
+    origin = f"measured here {here.when}"
+    foreign = recording.meta.machine.get("id") != machine
+    return here.roof(facts.effective_cpus or 1), f"{origin}; the work ran elsewhere" if foreign else origin
+
+
+def _largest(found: measured.MeasuredRoofs) -> Roof:
+    return found.roof(max(r.threads for r in (*found.peaks, *found.bandwidths)))
 
 
 def _rows(table: Table) -> list[dict[str, Any]]:

@@ -25,4 +25,5 @@ class ShowOptions:
     op: str | None = None
     thread: int | None = None
     against: Recording | None = None  # a second recording to hold beside
+    roof: str | None = None  # a file of measured roofs, or "here"
     name: str = "REC"  # how to call the recording in the next commands

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sonde.errors import UsageError
+from sonde.errors import EnvironmentLacks, InputError, UsageError
 from sonde.importers import onednn_log
+from sonde.machine import facts, roofs
 from sonde.render.text import primitives, roofline
 from sonde.render.text.page import Page
 from sonde.render.text.view import ShowOptions
@@ -73,6 +74,35 @@ def test_work_is_held_against_the_roofs_recorded_with_it(lstm: Recording) -> Non
     roofline.show(found, Page(stream), ShowOptions())
     assert "recorded with the program" in stream.getvalue()
     json.dumps(found, allow_nan=False)
+
+
+def test_work_of_another_machine_is_not_held_against_this_one(lstm: Recording, tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentLacks, match="no roof of the machine that this ran on"):
+        roofline.data(lstm, ShowOptions())
+    elsewhere = Recording(
+        Meta(machine={"id": "other", "cpu": "EPYC"}), {"primitives": lstm.table("primitives")}
+    )
+    with pytest.raises(EnvironmentLacks, match="EPYC"):
+        roofline.data(elsewhere, ShowOptions())
+    given = tmp_path / "roofs.json"
+    given.write_text(json.dumps(ROOFS))
+    found = roofline.data(elsewhere, ShowOptions(roof=str(given)))
+    assert found["roof"]["origin"] == f"from {given}"
+    given.write_text("[]")
+    with pytest.raises(InputError, match="holds no roofs"):
+        roofline.data(elsewhere, ShowOptions(roof=str(given)))
+
+
+def test_this_machine_is_used_when_asked_for_and_says_so(
+    lstm: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    here = roofs.machine_id(facts.gather())
+    roofs.save(roofs.from_json({**ROOFS, "machine": here}, tmp_path))
+    found = roofline.data(lstm, ShowOptions(roof="here"))
+    assert found["roof"]["origin"] == "measured here 2026; the work ran elsewhere"
+    mine = Recording(Meta(machine={"id": here}), {"primitives": lstm.table("primitives")})
+    assert roofline.data(mine, ShowOptions())["roof"]["origin"] == "measured here 2026"
 
 
 def test_an_empty_recording_says_how_to_record() -> None:

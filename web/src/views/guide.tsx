@@ -7,6 +7,8 @@ import { measuresOf, rowsOf } from "../calc/weights";
 import { steadyStep, verdict } from "../calc/verdict";
 import { opTable } from "../calc/ops";
 import { deviceRows } from "../calc/gpu";
+import { ExportMenu, linkItem } from "../ui/parts";
+import { copyText, download } from "../ui/save";
 import type { ViewProps } from "../ui/context";
 import { SPIN, WAIT } from "../data/model";
 import * as format from "../calc/format";
@@ -19,6 +21,9 @@ export function GuideView({ model, store }: ViewProps) {
   const { self, top, layers, main } = facts;
   return (
     <section class="view guide" data-view="guide">
+      <div class="bar">
+        <ExportMenu items={[["Copy as text", () => void copyText(document.querySelector<HTMLElement>(".guide")!.innerText)], ["Text file", () => download("guide.txt", document.querySelector<HTMLElement>(".guide")!.innerText)], linkItem(store)]} />
+      </div>
       <div>
         <h2>Read it in this order</h2>
         <p>

@@ -5,7 +5,8 @@ import { useMemo } from "preact/hooks";
 import { counterSeries } from "../calc/counters";
 import { Curve } from "../ui/curve";
 import { ExportMenu, linkItem } from "../ui/parts";
-import { copyText } from "../ui/save";
+import { copyText, csv, download } from "../ui/save";
+import { Fix } from "./insights";
 import type { ViewProps } from "../ui/context";
 import * as format from "../calc/format";
 
@@ -34,7 +35,14 @@ export function MachineView({ model, store, theme, match }: ViewProps) {
     <section class="view" data-view="machine">
       <div class="bar">
         <span class="note">What a colleague needs to repeat this run. Values whose name says secret are masked.</span>
-        <ExportMenu items={[["Copy as Markdown for an issue", () => void copyText(markdown())], linkItem(store)]} />
+        <ExportMenu
+          items={[
+            ["Copy as Markdown for an issue", () => void copyText(markdown())],
+            ["CSV of these facts", () => download("machine.csv", csv([["group", "fact", "value"], ...groups.flatMap(([name, list]) => list.map(([k, v]) => [name, k, v]))]), "text/csv")],
+            ...(counters.length ? [["CSV of the counters", () => download("counters.csv", csv(counterRows(counters)), "text/csv")] as [string, () => void]] : []),
+            linkItem(store),
+          ]}
+        />
       </div>
       {findings.length > 0 && (
         <div class="insights">
@@ -45,11 +53,7 @@ export function MachineView({ model, store, theme, match }: ViewProps) {
                 <b class="note">{String(f.severity ?? "")}</b>
               </header>
               <p>{String(f.why ?? "")}</p>
-              {f.fix && (
-                <p class="fix">
-                  <span>Fix</span> {String(f.fix)}
-                </p>
-              )}
+              {f.fix && <Fix text={String(f.fix)} />}
             </article>
           ))}
         </div>
@@ -96,6 +100,15 @@ export function MachineView({ model, store, theme, match }: ViewProps) {
       ))}
     </section>
   );
+}
+
+// Readings as drawn: rates where a counter only grows.
+function counterRows(counters: ReturnType<typeof counterSeries>): (string | number)[][] {
+  const rows: (string | number)[][] = [["counter", "process", "time_ns", "value"]];
+  for (const c of counters) {
+    c.series[0].values.forEach((value, i) => value !== null && rows.push([c.name, c.process, c.times[i], value]));
+  }
+  return rows;
 }
 
 function cores(series: { name: string; values: (number | null)[] }[]) {

@@ -13,6 +13,7 @@ import { CATEGORY_MEANING, CATEGORY_ORDER, WAIT } from "../data/model";
 import type { ViewProps } from "../ui/context";
 import * as format from "../calc/format";
 import { deviceRows } from "../calc/gpu";
+import { Insights } from "./insights";
 import { QualityBox } from "./quality";
 
 const NAMES = ["Python", "Framework", "Operator", "Kernel", "Other", "Spin", "Wait"];
@@ -49,64 +50,6 @@ function go(store: ViewProps["store"], view: string) {
     event.preventDefault();
     store.open(view);
   };
-}
-
-function Insights({ model, store }: ViewProps) {
-  const insights: any[] = model.facts.insights ?? [];
-  if (!insights.length) return null;
-  return (
-    <div class="insights">
-      {insights.map((item, i) => (
-        <article class="insight" data-insight={i}>
-          <header>
-            <h3>{String(item.title)}</h3>
-            {saving(item) && (
-              <b class="saving" title="What the change is expected to save">
-                {saving(item)}
-              </b>
-            )}
-          </header>
-          <p>{evidence(item.evidence)}</p>
-          {item.fix && (
-            <p class="fix">
-              <span>Fix</span> {String(item.fix)}
-            </p>
-          )}
-          <footer>
-            {item.confidence !== undefined && item.confidence !== null && <span class="note">confidence {typeof item.confidence === "number" ? format.percent(item.confidence) : String(item.confidence)}</span>}
-            {typeof item.link === "string" && item.link.startsWith("#") && (
-              <a
-                href={item.link}
-                onClick={(event) => {
-                  event.preventDefault();
-                  store.read(item.link);
-                  store.set({}, true);
-                }}
-              >
-                evidence
-              </a>
-            )}
-          </footer>
-        </article>
-      ))}
-    </div>
-  );
-}
-
-function saving(item: any): string {
-  if (typeof item.saving === "string") return item.saving;
-  const low = item.saving?.low ?? item.saving_ms_per_step?.low;
-  const high = item.saving?.high ?? item.saving_ms_per_step?.high;
-  if (typeof low === "number" && typeof high === "number") return `${format.digits(low)}–${format.digits(high)} ms per step`;
-  return typeof item.saving_share === "number" ? `${format.percent(item.saving_share)} of the step` : "";
-}
-
-function evidence(value: any): string {
-  if (value === null || value === undefined) return "";
-  if (typeof value === "string") return value;
-  if (Array.isArray(value)) return value.map(evidence).join(" ");
-  if (typeof value === "object" && typeof value.text === "string") return value.text;
-  return typeof value === "object" ? Object.entries(value).map(([k, v]) => `${k}: ${evidence(v)}`).join(", ") : String(value);
 }
 
 function Layers({ model, store, theme }: ViewProps) {

@@ -32,7 +32,9 @@ interface PrimitiveRow {
 const QUALITY = ["good", "fallback", "reference"];
 
 export function PrimitivesView({ model, store, theme, match }: ViewProps) {
-  const rows = useMemo(() => primitiveRows(model), [model]);
+  const range = store.range;
+  const follows = range !== null && model.has("primitivecalls");
+  const rows = useMemo(() => primitiveRows(model, follows ? range : null), [model, follows, range?.[0], range?.[1]]);
   const chart = useRef<Chart | null>(null);
   const run = rows.filter((row) => row.event.startsWith("exec") || !row.event);
   const sum = run.reduce((total, row) => total + row.ms, 0) || 1;
@@ -45,7 +47,7 @@ export function PrimitivesView({ model, store, theme, match }: ViewProps) {
       }));
     return dots.length ? new RooflinePicture(dots, roofsOf(model, dots), 330) : null;
   }, [rows]);
-  if (!rows.length) {
+  if (!model.has("primitives")) {
     return (
       <Empty title="No oneDNN or MKL calls were recorded" command="sonde run --primitives your_script.py">
         Primitives come from the libraries' own verbose logs (a log made with ONEDNN_VERBOSE=2 can be opened as it is: sonde report onednn.log). To record them:
@@ -56,6 +58,11 @@ export function PrimitivesView({ model, store, theme, match }: ViewProps) {
   const worst = run.filter((row) => row.quality === "reference" || row.quality === "fallback").reduce((total, row) => total + row.ms, 0);
   return (
     <section class="view" data-view="primitives">
+      {range && (
+        <p class="note" data-role="primitives-note">
+          {follows ? "Calls that began in the selected range." : "The log has no times of day, so the selected range does not apply: this is the whole recording."}
+        </p>
+      )}
       {picture && (
         <article class="card">
           <header>
@@ -132,14 +139,26 @@ export function PrimitivesView({ model, store, theme, match }: ViewProps) {
   );
 }
 
-function primitiveRows(model: Model): PrimitiveRow[] {
+function primitiveRows(model: Model, range: [number, number] | null): PrimitiveRow[] {
   const text = (name: string, i: number) => model.text(model.column("primitives", name)[i]);
-  return Array.from({ length: model.rows("primitives") }, (_, i) => ({
+  const rows = Array.from({ length: model.rows("primitives") }, (_, i) => ({
     library: text("library", i), event: text("event", i), kind: text("kind", i), implementation: text("implementation", i), isa: text("isa", i),
     quality: text("quality", i), shape: text("shape", i), dtypes: text("dtypes", i).replace(/["[\]]/g, ""), layouts: text("layouts", i), postOps: text("post_ops", i),
     calls: model.column("primitives", "calls")[i], ms: model.column("primitives", "time_ms")[i],
     flops: model.column("primitives", "flops")[i], bytes: model.column("primitives", "bytes")[i],
   }));
+  if (!range) return rows;
+  const [group, start, duration] = ["group", "start", "duration"].map((name) => model.column("primitivecalls", name));
+  const calls = new Float64Array(rows.length);
+  const spent = new Float64Array(rows.length);
+  for (let i = 0; i < group.length; i++) {
+    if (start[i] < range[0] || start[i] >= range[1]) continue;
+    calls[group[i]] += 1;
+    spent[group[i]] += duration[i];
+  }
+  return rows
+    .map((row, i) => ({ ...row, calls: calls[i], ms: spent[i] / 1e6, flops: (row.flops / row.calls) * calls[i], bytes: (row.bytes / row.calls) * calls[i] }))
+    .filter((row) => row.calls > 0);
 }
 
 // Peak and bandwidth from the machine's own measurement, if it has one.

@@ -1,0 +1,144 @@
+// Insight cards of the overview: what to change, what it costs per step, where
+// to see it, and the change itself as text to copy.
+
+import { useState } from "preact/hooks";
+import { copyText } from "../ui/save";
+import type { ViewProps } from "../ui/context";
+import * as format from "../calc/format";
+
+interface Evidence {
+  text: string;
+  kind?: string;
+  name?: string;
+  file?: string;
+  line?: number;
+}
+
+const MOST_EVIDENCE = 4;
+
+export function Insights(props: ViewProps) {
+  const insights: any[] = props.model.facts.insights ?? [];
+  if (!insights.length) return null;
+  return (
+    <div class="insights">
+      {insights.map((item, i) => (
+        <Card {...props} item={item} number={i} />
+      ))}
+    </div>
+  );
+}
+
+function Card({ item, number, store, model }: ViewProps & { item: any; number: number }) {
+  const seen = evidence(item.evidence);
+  const cost = saving(item);
+  const share = typeof item.saving_share === "number" ? item.saving_share : NaN;
+  const links = [...(typeof item.link === "string" && item.link.startsWith("#") ? [item.link] : [])];
+  return (
+    <article class="insight" data-insight={number}>
+      <header>
+        <h3>
+          <bdi>{String(item.title)}</bdi>
+        </h3>
+        {cost && (
+          <b class="saving" title="What the change is expected to save">
+            {cost}
+          </b>
+        )}
+      </header>
+      {share > 0 && (
+        <div class="share" title={`${format.percent(share)} of the step`}>
+          <i style={{ width: `${Math.min(100, share * 100)}%` }} />
+        </div>
+      )}
+      {item.why && <p>{String(item.why)}</p>}
+      <ul class="evidence">
+        {seen.slice(0, MOST_EVIDENCE).map((e) => {
+          const hash = linkOf(e, model);
+          return (
+            <li>
+              <bdi>{e.text}</bdi>
+              {hash && (
+                <>
+                  {" "}
+                  <Link hash={hash} store={store} />
+                </>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      {item.fix && <Fix text={String(item.fix)} />}
+      <footer>
+        {item.confidence !== undefined && item.confidence !== null && <span class="note">confidence {typeof item.confidence === "number" ? format.percent(item.confidence) : String(item.confidence)}</span>}
+        {item.experiment?.note && <span class="note">{String(item.experiment.note)}</span>}
+        {links.map((hash) => (
+          <Link hash={hash} store={store} />
+        ))}
+      </footer>
+    </article>
+  );
+}
+
+function Link({ hash, store }: { hash: string; store: ViewProps["store"] }) {
+  return (
+    <a
+      href={hash}
+      data-evidence
+      onClick={(event) => {
+        event.preventDefault();
+        store.read(hash);
+        store.set({}, true);
+      }}
+    >
+      see it
+    </a>
+  );
+}
+
+// A fix is code or a command more often than a sentence, so it is shown as one can paste it.
+export function Fix({ text }: { text: string }) {
+  const [copied, setCopied] = useState(false);
+  return (
+    <div class="fix">
+      <pre tabIndex={0}>
+        <code>{text}</code>
+      </pre>
+      <button type="button" data-copy onClick={async () => setCopied(await copyText(text))}>
+        {copied ? "copied" : "copy"}
+      </button>
+    </div>
+  );
+}
+
+function saving(item: any): string {
+  if (typeof item.saving === "string") return item.saving;
+  const of = item.saving_ms_per_step ?? item.saving;
+  const [low, high] = [of?.low ?? of?.low_ms, of?.high ?? of?.high_ms];
+  if (typeof low !== "number" || typeof high !== "number") return "";
+  const per = item.resource === "once" ? "once per run" : item.unit === "trace" ? "of the trace" : "per step";
+  const [a, b] = [format.digits(low), format.digits(high)];
+  return `${a === b ? a : `${a}–${b}`} ms ${per}`;
+}
+
+function evidence(value: any): Evidence[] {
+  if (value === null || value === undefined) return [];
+  if (Array.isArray(value)) return value.flatMap(evidence);
+  if (typeof value !== "object") return [{ text: String(value) }];
+  if (typeof value.text === "string") return [value];
+  return [{ text: Object.entries(value).map(([k, v]) => `${k}: ${String(v)}`).join(", ") }];
+}
+
+// The view in which a piece of evidence is to be seen, as a link that opens it there.
+export function linkOf(e: Evidence, model: { has(...tables: string[]): boolean }): string {
+  const to = (view: string, words: Record<string, string>) => `#${view}?${new URLSearchParams(words)}`;
+  const q: Record<string, string> = e.name ? { q: e.name } : {};
+  if (e.kind === "line" && e.file) return to("source", { "source.file": e.file, ...((e.line ?? -1) > 0 ? { "source.line": String(e.line) } : {}) });
+  if (!e.name) return e.kind === "mark" || e.kind === "thread" ? "#timeline" : "";
+  if (e.kind === "op") return to("operators", q);
+  if (e.kind === "module") return to("operators", q);
+  if (e.kind === "frame") return to("flame", q);
+  if (e.kind === "kernel") return to(model.has("kernels") ? "gpu" : "flame", q);
+  if (e.kind === "primitive") return to("primitives", q);
+  if (e.kind === "mark" || e.kind === "thread") return to("timeline", q);
+  return "";
+}
