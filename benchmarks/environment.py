@@ -16,7 +16,10 @@ from typing import Any
 from sonde.record.surroundings import machine_facts
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("torch", "numpy", "duckdb", "py-spy", "scalene", "austin-dist", "HolisticTraceAnalysis")
+PACKAGES = (
+    *("torch", "numpy", "duckdb", "py-spy", "scalene", "austin-dist", "HolisticTraceAnalysis"),
+    *("orjson", "msgspec", "pysimdjson"),
+)
 
 
 def facts() -> dict[str, Any]:

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from benchmarks.environment import write
 from benchmarks.replicate import lengthen
 
 TIMES = 20
@@ -37,22 +36,11 @@ def run(python: str, script: Path, files: list[Path]) -> dict[str, Any]:
     return result
 
 
-def machine() -> dict[str, str]:
-    model = next((x for x in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in x), "?: ?")
-    return {
-        "cpu": model.split(":")[1].strip(),
-        "cpus": str(len(__import__("os").sched_getaffinity(0))),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--hta-python", required=True)
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -69,17 +57,12 @@ def main() -> None:
         size = sum(f.stat().st_size for f in files) / 1e6
     ratio = statistics.median(h["cpu_s"] for h in hta) / statistics.median(s["cpu_s"] for s in sonde)
     result = {
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "machine": machine(),
         "input_mb": round(size),
         "cpu_ratio": round(ratio, 1),
         "sonde": sonde,
         "hta": hta,
     }
-    options.out.mkdir(exist_ok=True)
-    target = options.out / f"hta-{result['date'][:10]}.json"
-    target.write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps({k: result[k] for k in ("input_mb", "cpu_ratio")}))
+    print(json.dumps({k: result[k] for k in ("input_mb", "cpu_ratio")}), write("hta", result))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,14 @@
-"""What profiling costs the program: CPU time per step under each profiler, as a ratio to nothing.
+"""What profiling costs the program, in two ways.
 
-Usage: python -m benchmarks.overhead [--rounds N] [--seconds S] [--workloads …]
-Every round launches every profiler once, in random order, so that a drifting machine
-hurts all alike; the ratio is taken within a round. Printed: median and range over rounds,
-bytes written, and seconds from the end of the loop to the end of the command.
+Usage: python -m benchmarks.overhead [--rounds N] [--seconds S] [--workloads …] [--inside S] [--only NAME …]
+
+Inside one process (the finer way): Sonde's own on/off blocks at the default rate and at 1000 Hz, and
+torch.profiler switched on and off in the same pattern, on the op-dense loop for --inside seconds each;
+an estimate with its 95 % interval.
+Across processes: CPU time per step under each profiler as a ratio to nothing. Every round launches
+every profiler once, in random order, so that a drifting machine hurts all alike; the ratio is taken
+within a round. Printed: median and range over rounds, bytes written, and seconds from the end of the
+loop to the end of the command. A profiler that is not installed is named.
 """
 
 from __future__ import annotations
@@ -15,12 +20,16 @@ import random
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.environment import write
-from benchmarks.peers import PEERS, Peer
+from benchmarks.peers import LOOP, Peer, present
+from sonde.analyze.overhead import typical
 
 
 def main() -> None:
@@ -28,16 +37,59 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument(
+        "--inside", type=float, default=60.0, help="seconds of CPU per in-process figure; 0: none"
+    )
     parser.add_argument("--seconds", type=float, default=6.0, help="CPU time of the loop")
-    parser.add_argument("--workloads", nargs="+", default=["op_dense", "conv_net", "transformer"])
+    parser.add_argument("--workloads", nargs="+", default=["op_dense", "conv_net", "transformer", "loader"])
     parser.add_argument("--only", nargs="+", help="names of peers, beside nothing")
     options = parser.parse_args()
-    chosen = [p for p in PEERS if not options.only or p.name in ("nothing", *options.only)]
+    inside = measure_inside(options.inside) if options.inside else []
+    peers = present(options.only) if options.rounds else []
     rows = []
-    for workload in options.workloads:
-        rows += measure(workload, [p for p in chosen if not p.missing()], options.rounds, options.seconds)
-    path = write("overhead", {"rounds": options.rounds, "seconds": options.seconds, "rows": rows})
-    print(path)
+    for workload in options.workloads if peers else ():
+        rows += measure(workload, peers, options.rounds, options.seconds)
+    result = {"rounds": options.rounds, "seconds": options.seconds, "inside": inside, "rows": rows}
+    print(write("overhead", result))
+
+
+def measure_inside(seconds: float) -> list[dict[str, object]]:
+    """On the op-dense loop, in one process each."""
+    rows: list[dict[str, object]] = []
+    for rate_hz in (100, 1000):
+        rows.append({"profiler": f"sonde {rate_hz} Hz", **blocks_of_sonde(rate_hz, seconds)})
+    for kind in ("default", "shapes", "stacks"):
+        rows.append({"profiler": f"torch.profiler {kind}", **blocks_of_torch(kind, seconds)})
+    for row in rows:
+        print(
+            f"in process   {row['profiler']:22} {row['share']:+.2%}  [{row['low']:+.2%}, {row['high']:+.2%}]"
+            f"  {row['pairs']} pairs",
+            flush=True,
+        )
+    return rows
+
+
+def blocks_of_sonde(rate_hz: int, seconds: float) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "blocks.sonde"
+        options = ["--quiet", "--blocks", "--window", "none", "--rate", str(rate_hz), "-o", str(output)]
+        sonde = [sys.executable, "-m", "sonde"]
+        loop = [str(LOOP), "op_dense", str(seconds)]
+        subprocess.run([*sonde, "run", *options, *loop], stdout=subprocess.DEVNULL, check=True)
+        shown = [*sonde, "show", str(output), "quality", "--json"]
+        quality = json.loads(subprocess.run(shown, capture_output=True, text=True, check=True).stdout)
+        found: dict[str, float] = quality["overhead"]
+        if found["method"] != "blocks":
+            raise SystemExit(f"too few blocks in {seconds} s: {found}")
+        return found
+
+
+def blocks_of_torch(kind: str, seconds: float) -> dict[str, float]:
+    command = [sys.executable, str(LOOP), "op_dense", str(seconds), kind, "pairs"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    differences = np.array(json.loads(done.stdout.splitlines()[-1]))
+    share, low, high = (float(np.expm1(value)) for value in typical(differences))
+    return {"share": share, "low": low, "high": high, "pairs": len(differences)}
 
 
 def measure(workload: str, peers: list[Peer], rounds: int, seconds: float) -> list[dict[str, object]]:

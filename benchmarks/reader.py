@@ -1,6 +1,6 @@
 """Trace reading side by side: Sonde, orjson, msgspec, simdjson, json; CPU seconds and peak memory.
 
-usage: python benchmarks/reader.py [--trace FILE.json.gz] [--repeats 3] [--large] [--only NAME…]
+usage: python -m benchmarks.reader [--trace FILE.json.gz] [--repeats 3] [--large] [--only NAME…]
 
 Every reading is a process of its own; readers take turns, so that a busy
 machine hurts all alike. CPU time is user + system of that process from before
@@ -12,20 +12,16 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import importlib.metadata
 import json
 import os
-import platform
 import resource
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks/results"
 WORK = ROOT / "build/bench"
 DEFAULT = "shared/data/traces/samfast/asdf_False_b.json.gz"
 LARGE_COPIES = 14
@@ -139,28 +135,6 @@ def run_one(name: str, path: Path) -> dict[str, Any] | None:
     return found
 
 
-def machine() -> dict[str, Any]:
-    model = ""
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            model = line.split(":", 1)[1].strip()
-            break
-    versions = {}
-    for package in {p for _, p in READERS.values() if p}:
-        try:
-            versions[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            versions[package] = "not installed"
-    return {
-        "cpu": model,
-        "cpus": os.cpu_count(),
-        "load_before": os.getloadavg(),
-        "python": platform.python_version(),
-        "system": platform.platform(),
-        "versions": versions,
-    }
-
-
 def prepare(source: Path, large: bool) -> dict[str, Path]:
     """The plain file, the gzip file, and the large one."""
     WORK.mkdir(parents=True, exist_ok=True)
@@ -200,7 +174,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.measure:
         return measure(options.measure[0], Path(options.measure[1]))
-    facts = machine()
+    from benchmarks.environment import facts, write  # not in the processes that are measured
+
+    before = facts()
     inputs = prepare(options.trace or find_default(), options.large)
     sizes = {kind: len(_plain(p)) if kind == "gzip" else p.stat().st_size for kind, p in inputs.items()}
     runs: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -233,12 +209,8 @@ def main() -> None:
         rows.append(row)
         best, median = row["mb_per_cpu_s_best"], row["mb_per_cpu_s_median"]
         print(f"{kind:6} {name:28} {best:>19} {median:>8} {row['peak_over_json']:>12}")
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    now = datetime.now(timezone.utc)
-    target = RESULTS / f"reader-{now:%Y-%m-%d-%H%M}.json"
-    report = {"made": now.isoformat(), "machine": facts, "repeats": options.repeats, "rows": rows}
-    target.write_text(json.dumps(report, indent=1) + "\n")
-    print(f"written to {target.relative_to(ROOT)}")
+    report = {**before, "repeats": options.repeats, "rows": rows}
+    print(f"written to {write('reader', report).relative_to(ROOT)}")
     return None
 
 
