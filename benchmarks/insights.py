@@ -24,6 +24,7 @@ from benchmarks.environment import write
 
 PITFALLS = Path(__file__).parents[1] / "examples" / "pitfalls"
 MEDIAN = re.compile(r"^median step ([0-9.]+) ms", re.MULTILINE)
+NO_PRICE = 0.05  # of the step
 PRIMITIVES = {"reorders", "primitive_creation"}  # these rules read oneDNN's log
 
 
@@ -149,7 +150,14 @@ def line(row: dict[str, Any]) -> str:
     )
 
 
-def summary(rows: list[dict[str, Any]]) -> str:
+def costs_nothing(row: dict[str, Any]) -> bool:
+    """A mistake without a price on this machine (denormals on some processors): silence is right."""
+    return row["rank"] is None and row["measured_ms"] < NO_PRICE * row["step_ms"]
+
+
+def summary(every: list[dict[str, Any]]) -> str:
+    free = [r["name"] for r in every if costs_nothing(r)]
+    rows = [r for r in every if not costs_nothing(r)]
     count = len(rows)
     first = sum(r["rank"] == 1 for r in rows)
     three = sum(bool(r["rank"]) and r["rank"] <= 3 for r in rows)
@@ -158,7 +166,8 @@ def summary(rows: list[dict[str, Any]]) -> str:
     loud = [r["name"] for r in rows if not r["silent_on_fix"]]
     return (
         f"{count} planted: first {first} ({first / count:.0%}), in three {three} ({three / count:.0%}), "
-        f"saving covered {covered} of {len(with_figure)}, planted rule heard on the fix: {loud or 'none'}"
+        f"saving covered {covered} of {len(with_figure)}, planted rule heard on the fix: {loud or 'none'}, "
+        f"without a price here and not heard: {free or 'none'}"
     )
 
 
