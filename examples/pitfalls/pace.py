@@ -1,4 +1,4 @@
-"""Steps of a given length of time, and the median step at the end: what every pitfall shares.
+"""Steps for a given length of time, and what a step took: what every pitfall shares.
 
     for step in steps():
         ...
@@ -21,7 +21,7 @@ FEWEST = 24
 
 
 def steps(fewest: int = FEWEST) -> Iterator[int]:
-    """Numbers of steps until the time is over; prints the median of the later half."""
+    """Numbers of steps until the time is over; prints the median of the later half, and the mean."""
     took: list[float] = []
     start = before = time.perf_counter()
     number = 0
@@ -31,4 +31,7 @@ def steps(fewest: int = FEWEST) -> Iterator[int]:
         took.append(now - before)
         before = now
         number += 1
-    print(f"median step {statistics.median(took[len(took) // 2 :]) * 1e3:.3f} ms of {number}")
+    later = took[len(took) // 2 :]
+    print(
+        f"median step {statistics.median(later) * 1e3:.4f} ms, mean {statistics.mean(took[1:]) * 1e3:.4f} ms, of {number}"
+    )
