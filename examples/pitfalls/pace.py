@@ -31,7 +31,5 @@ def steps(fewest: int = FEWEST) -> Iterator[int]:
         took.append(now - before)
         before = now
         number += 1
-    later = took[len(took) // 2 :]
-    print(
-        f"median step {statistics.median(later) * 1e3:.4f} ms, mean {statistics.mean(took[1:]) * 1e3:.4f} ms, of {number}"
-    )
+    middle, mean = statistics.median(took[len(took) // 2 :]) * 1e3, statistics.mean(took[1:]) * 1e3
+    print(f"median step {middle:.4f} ms, mean {mean:.4f} ms, of {number}")
