@@ -39,6 +39,7 @@ class Calls:
     self_ns: Array
     main: Mask  # on the threads that make the steps or run the backward pass
     backward: Mask  # begun while a backward pass ran
+    optimizer: Mask  # begun while an optimizer stepped
     steps: int
     whole_ns: float  # wall time of those steps
 
@@ -138,7 +139,8 @@ def window_calls(subject: Subject) -> Calls:
         duration[kept],
         np.maximum(own[kept], 0),
         _on_main(table),
-        _in_backward(subject, table),
+        _in_phase(subject, table, "backward") | table.text("kind").equals("backward"),
+        _in_phase(subject, table, "optimizer"),
         steps,
         whole,
     )
@@ -153,13 +155,13 @@ def _on_main(ops: Table) -> Mask:
     return found
 
 
-def _in_backward(subject: Subject, ops: Table) -> Mask:
+def _in_phase(subject: Subject, ops: Table, name: str) -> Mask:
     marks = subject.table("marks")
-    rows = marks.text("kind").equals("phase") & marks.text("name").equals("backward")
+    rows = marks.text("kind").equals("phase") & marks.text("name").equals(name)
     spans = union(marks.array("start_ns")[rows], marks.array("end_ns")[rows])
     begin = ops.array("start_ns")
     found: Mask = spans.within(begin, begin + 1) > 0
-    return found | ops.text("kind").equals("backward")
+    return found
 
 
 def _windows(subject: Subject, ops: Table) -> tuple[Array, Array, int]:

@@ -54,6 +54,7 @@ class Host:
     whole_ns: float
     looks: float  # samples that the whole stands for
     preempted_share: float  # of the thread's time, as if it had not been left out
+    unseen: float  # share of the steps' wall time in no sample: waits too short to be looked at
 
     def __len__(self) -> int:
         return len(self.stack)
@@ -183,7 +184,8 @@ class Subject:
         whole = float(weight.sum())
         stack = samples.array("stack").astype(np.int64)
         stack = np.where((stack >= 0) & (stack < len(self.stacks)), stack, -1)
-        return Host(samples, stack, weight, waiting, whole, whole / max(period, 1.0), lost)
+        unseen = max(1 - everything / max(float(self.steady.total_ns), 1.0), 0.0)
+        return Host(samples, stack, weight, waiting, whole, whole / max(period, 1.0), lost, unseen)
 
     def host_mask(self, stacks: Mask) -> Mask:
         """Host samples whose stack is in a mask over `stacks`."""

@@ -1,7 +1,7 @@
 """Rule 21, collate bound: putting samples together into a batch costs more than it needs to.
 
-Condition: in DataLoader code of the stepping process, converting Python numbers or lists to tensors, or
-    pickling them, takes at least 5 % of the step.
+Condition: in DataLoader code of the stepping process, converting Python numbers or lists to tensors takes
+    at least 5 % of the step.
 Saving: that share, 60 to 100 %.
 Not for: batches stacked from arrays and tensors, which is a plain copy.
 """
@@ -20,7 +20,7 @@ LEAST_SHARE = 0.05
 WON_LOW = 0.6
 CONVERTS = (
     r"internal_new_from_data|recursive_store|compute_sizes|infer_scalar_type|tensor_ctor|array_tolist|tolist"
-    r"|^(save_list|load_list|pickle_|_pickle_|dump|Pickler)|PyArray_ToList|recursive_tolist"
+    r"|PyArray_ToList|recursive_tolist"
 )
 FIX = """# keep samples as arrays or tensors and stack them once
 def collate(rows):

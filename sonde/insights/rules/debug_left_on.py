@@ -80,7 +80,7 @@ def _anomaly(subject: Subject) -> Iterator[Finding]:
                 Evidence("torch.is_anomaly_enabled() is True"),
                 Evidence(f"{share.middle:.1%} of the step stores stacks and tests for NaN"),
             ),
-            saving=subject.saving(share, 0.9, 1.3),
+            saving=subject.saving(share, 0.9, 1.7),
             confidence="high",
             fix="torch.autograd.set_detect_anomaly(False)   # turn it on only to find a NaN",
             experiment=Experiment(
@@ -145,4 +145,4 @@ def _trial(title: str, fix: str, variable: str, subject: Subject) -> Finding:
     )
 
 
-RULE = Rule("debug_left_on", 17, "settings of the program and samples", judge, breadth=0)
+RULE = Rule("debug_left_on", 17, "settings of the program and samples", judge, breadth=-1)

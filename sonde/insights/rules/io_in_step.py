@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from sonde.insights.host_layers import in_loader
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
+from sonde.insights.shares import Share
 from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.02  # catalogue, rule 16
 WON_LOW = 0.8
+FEWEST_FORCED, LEAST_UNSEEN = 2, 0.15  # samples in fsync, and wall time without samples (ours)
 SAVING = (
     r"(^|\.)(save|_save|_legacy_save|safe_save_file|save_file|save_pretrained)$",
     r"torch/serialization|safetensors|transformers",
@@ -36,7 +38,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     writing = subject.host_with(NATIVE_IO, layer="^native$") | logging
     writing &= ~loading & ~saving & ~_verbose(subject)
     for claim, what in ((saving, "Saving checkpoints"), (writing, "Logging and printing")):
-        share = subject.share(claim)
+        share = _with_waits(subject, claim)
         if share.low < LEAST_SHARE:
             continue
         lines = subject.lines(claim, 2)
@@ -63,6 +65,17 @@ def judge(subject: Subject) -> Iterator[Finding]:
             ),
             claim,
         )
+
+
+def _with_waits(subject: Subject, claim: Mask) -> Share:
+    """The share by samples; where files are forced to disk, with the short waits that no sample shows."""
+    seen = subject.share(claim)
+    forced = claim & subject.host_with(r"f(data)?sync|sync_file_range|msync")
+    unseen = subject.host.unseen
+    if int(forced.sum()) < FEWEST_FORCED or unseen < LEAST_UNSEEN:
+        return seen
+    rest = 1 - unseen
+    return Share(min(seen.middle * rest + 0.9 * unseen, 1.0), seen.low * rest + 0.5 * unseen, 1.0, seen.looks)
 
 
 def _verbose(subject: Subject) -> Mask:

@@ -21,6 +21,7 @@ from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.05  # kineto tb_plugin, module_op advice: DataLoader > 5 %
 FEWEST_WAITS = 3
+HAND_OVER_NS = 2_000_000  # ours: taking a ready batch from a worker costs up to that on a busy machine
 MANY_PER_CPU = 4  # ours: who has that many workers per CPU knows that input is slow
 
 
@@ -32,7 +33,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
         return
     # The usual batch must wait: long waits at the edges of epochs are restarts.
     rest_ns = max(subject.step_ns - seen.median_ns, 1.0)
-    if seen.median_ns < LEAST_SHARE * subject.step_ns:
+    if seen.median_ns < max(LEAST_SHARE * subject.step_ns, HAND_OVER_NS):
         return
     now = max(seen.workers, 1)
     wanted = math.ceil(now * (1 + seen.median_ns / rest_ns))

@@ -3,7 +3,8 @@
 Condition: in the recorded steps one line makes at least 10 `select`/`unbind`/`item` calls per step on average
     (torch's ForLoopIndexing pattern), and everything below such lines takes at least 5 % of the step.
 Saving: (n-1)/n of the time of the loop's lines, of which 60 % at least.
-Not for: code inside a DataLoader, where samples are meant to be fetched one by one.
+Not for: code inside a DataLoader, where samples are meant to be fetched one by one, nor what the backward
+    pass and optimizers do.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
 
 def _places(calls: Calls) -> dict[tuple[str, int], float]:
     """Lines of the user with many indexing calls in each step, and how many."""
-    named = calls.named(INDEXING) & calls.main & ~calls.backward
+    named = calls.named(INDEXING) & calls.main & ~calls.backward & ~calls.optimizer
     rows = np.flatnonzero(named & ~calls.inside(named))
     files, lines = calls.ops.text("file"), calls.ops.array("line")
     found: dict[tuple[str, int], float] = {}

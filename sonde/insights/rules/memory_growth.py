@@ -1,6 +1,6 @@
 """Rule 50b, memory growth: resident memory rises from step to step and never falls.
 
-Condition: over the steady steps (at least 9 readings) the lower bound of the Theil-Sen slope of RSS is
+Condition: over the steady steps (at least 5 readings) the lower bound of the Theil-Sen slope of RSS is
     positive, four fifths of the readings rise, and the growth is at least 5 % of RSS and 32 MB.
 Saving: none in time that can be known before; the program ends when memory does.
 Not for: growth that levels off (caches, warm-up), which shows as a third of the run that hardly grows.
@@ -8,6 +8,7 @@ Not for: growth that levels off (caches, warm-up), which shows as a third of the
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,7 +18,7 @@ from sonde.insights.model import Evidence, Experiment, Insight, NotEnough
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
 
-FEWEST_READINGS = 9
+FEWEST_READINGS = 5
 LEAST_GROWTH, LEAST_BYTES = 0.05, 32 << 20
 LEAST_RISING = 0.8
 
@@ -29,7 +30,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
             f"{len(rss)} readings of memory in steady steps, {FEWEST_READINGS} needed: run longer"
         )
     low, middle = theil_sen(time_s, rss)
-    parts = np.array_split(np.arange(len(rss)), 3)
+    parts = _parts(len(rss))
     each = [(rss[p[-1]] - rss[p[0]]) / max(float(time_s[p[-1]] - time_s[p[0]]), 1e-9) for p in parts]
     grown = middle * float(time_s[-1] - time_s[0])
     rising = float((np.diff(rss) > 0).mean())
@@ -61,6 +62,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
             experiment=Experiment("patch"),
         )
     )
+
+
+def _parts(count: int) -> list[Array]:
+    """Thirds of the readings (halves of few), each with the last reading of the one before."""
+    edges = np.linspace(0, count - 1, 4 if count >= 9 else 3).astype(np.int64)
+    return [np.arange(a, b + 1) for a, b in itertools.pairwise(edges.tolist())]
 
 
 def _readings(subject: Subject) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 Condition: the process makes inference steps, at least 90 % of its forward passes run with gradients
     enabled, and no backward pass was ever seen.
-Saving: the samples that create, keep and free autograd nodes (65 to 180 % of what is visibly theirs: they
+Saving: the samples that create, keep and free autograd nodes (65 to 300 % of what is visibly theirs: they
     spread over every operator). Memory: activations that are kept for nothing.
 Not for: training, and evaluation inside a training process.
 """
@@ -51,7 +51,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 ),
                 Evidence(f"{share.middle:.1%} of the step visibly makes, keeps and frees autograd nodes"),
             ),
-            saving=subject.saving(share, 0.65, 1.8) if share.middle >= LEAST_SHARE else None,
+            saving=subject.saving(share, 0.65, 3.0) if share.middle >= LEAST_SHARE else None,
             confidence="high",
             fix="with torch.inference_mode():\n    y = model(x)",
             experiment=Experiment(

@@ -1,9 +1,9 @@
 """Rule 40, non-contiguous copies: tensors are straightened out in every step.
 
 Condition: `contiguous`, `clone`, `reshape` or `copy_` of strided inputs (by the recorded strides, at least
-    16 k elements) takes at least 8 % of the recorded steps, and sampled time agrees.
+    16 k elements) takes at least 15 % of the recorded steps, and sampled time agrees.
 Saving: those copies, 50 to 100 %: the next operator may have to read with strides instead.
-Not for: changes of type (`to`), copies between devices, and copies inside the backward pass.
+Not for: changes of type (`to`), copies between devices, copies inside the backward pass and inside products.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from sonde.insights.calls import Calls, elements, parsed
+from sonde.insights.host_layers import MATH_OP
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
-LEAST_SHARE = 0.08  # catalogue: 5 %; a little more, because most attention layers need one such copy
+LEAST_SHARE = 0.15  # catalogue: 5 %; more, because every attention layer needs such copies
 FEWEST_ELEMENTS = 16_384
 COPIES = r"^aten::(contiguous|clone|reshape|copy_)$"
 
@@ -30,12 +31,13 @@ def judge(subject: Subject) -> Iterator[Finding]:
         return
     index = subject.stacks
     places = {calls.place(r) for r in np.flatnonzero(rows).tolist()} - {("", -1)}
-    claim = subject.host_in_op(COPIES)
+    math = index.on_stack(index.frames_where(MATH_OP, layer="^op$"))
+    claim = subject.host_mask(index.on_stack(index.frames_where(COPIES, layer="^op$"), under=~math))
     claim &= subject.host_at(places) if places else True
     backward = index.on_stack(index.frames_where(r"^autograd::engine", layer="^op$"))
     claim &= ~subject.host_mask(backward)
     share = subject.share(claim)
-    if share.low < 0.5 * LEAST_SHARE:
+    if share.low < LEAST_SHARE:
         return
     heaviest = int(np.flatnonzero(rows)[calls.duration_ns[rows].argmax()])
     file, line = calls.place(heaviest)
@@ -57,7 +59,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 *subject.lines(claim, 2),
             ),
             saving=subject.saving(share, 0.5),
-            confidence="high" if share.low > LEAST_SHARE else "medium",
+            confidence="high",
             fix="# keep the data in the layout that the next operator wants, once, outside the step\n"
             "table = table.t().contiguous()",
             experiment=Experiment("patch"),
@@ -68,7 +70,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
 
 def _strided(calls: Calls) -> Mask:
     """Outermost copies that read a large tensor whose elements are not in order."""
-    named = calls.named(COPIES) & calls.main
+    named = calls.named(COPIES) & calls.main & ~calls.backward & ~calls.inside(calls.named(MATH_OP))
     found = np.zeros(len(named), np.bool_)
     for row in np.flatnonzero(named).tolist():
         shapes, strides = calls.shapes(row), parsed(calls.ops.text("strides")[row])
@@ -82,7 +84,7 @@ def in_order(shape: list[int], strides: list[int]) -> bool:
     """Whether elements lie one after the other (dimensions of one element do not count)."""
     expected = 1
     for size, stride in zip(reversed(shape), reversed(strides), strict=False):
-        if size != 1:
+        if size != 1 and stride != 0:  # a stride of 0 repeats an element: broadcasting, not disorder
             if stride != expected:
                 return False
             expected *= size

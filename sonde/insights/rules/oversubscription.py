@@ -1,7 +1,7 @@
 """Rule 24, oversubscription: more compute threads than CPUs.
 
 Condition: torch runs more threads than 1.2 times the CPUs that the process may use (affinity and quota).
-Saving: the stepping thread's waits at the end of parallel regions and for a CPU: from a fifth of them to
+Saving: the stepping thread's waits at the end of parallel regions and for a CPU: from a tenth of them to
     all and a share of the rest; without parallel work (under 5 % of such waits) nothing is said.
 Not for: threads within the CPUs; threads bound to one CPU (rule 29).
 """
@@ -49,7 +49,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 ),
                 *rate,
             ),
-            saving=subject.saving(exact(lost, 1.0), 0.2, min(1.0, (0.25 + 0.75 * lost) / lost)),
+            saving=subject.saving(exact(lost, 1.0), 0.1, min(1.0, (0.25 + 0.75 * lost) / lost)),
             confidence="high",
             fix=f"export OMP_NUM_THREADS={seen.cpus}   # or torch.set_num_threads({seen.cpus})",
             experiment=Experiment(

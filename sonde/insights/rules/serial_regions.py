@@ -64,7 +64,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 ),
                 *subject.lines(claim, 2),
             ),
-            saving=subject.saving(share, 0.2 * split, min(1.1 * split, 0.95)),
+            saving=subject.saving(share, 0.2 * split, min(1.4 * split, 0.95)),
             confidence="medium",
             fix="# give the operator a dimension to split: one call on a batch instead of a call per row\n"
             "scores.sort(1)   # rows are sorted in parallel\n"

@@ -72,7 +72,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 ),
                 *subject.lines(claim, 3),
             ),
-            saving=subject.saving(exact(max(middle, sampled.middle), 1.0), 0.5 * win, min(1.15 * win, 0.97)),
+            saving=subject.saving(exact(max(middle, sampled.middle), 1.0), 0.5 * win, 1.1),
             confidence="high" if min(share, sampled.low) > LEAST_SHARE else "medium",
             fix="model = torch.compile(model)   # fuses them\n"
             "# or the operator that does it in one pass: F.gelu(x, approximate='tanh'), F.layer_norm, F.silu",

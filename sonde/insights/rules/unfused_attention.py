@@ -4,7 +4,7 @@ Condition: in the recorded steps a softmax over a square or long last dimension 
     matrix products of the same shapes (product → at most 6 pointwise operators → softmax → at most 4 →
     product), and these take at least 10 % of the step.
 Saving: the passes over the score matrix that a fused kernel never writes: scale, mask, softmax and dropout
-    for the most part (50 to 100 %), and up to three quarters of the two products.
+    for the most part (50 to 100 %), and in the best case the two products.
 Not for: attention with extra terms that scaled_dot_product_attention cannot express; scores smaller than 64
     columns.
 """
@@ -44,7 +44,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
         return
     row = int(np.flatnonzero(members & ~products)[0])
     file, line = calls.place(row)
-    low, high = 0.5 * pointwise, pointwise + 0.75 * (whole - pointwise)
+    low, high = 0.5 * pointwise, whole
     saving = subject.saving(exact(1.0, 1.0), low, min(high, 0.95))
     yield Finding(
         Insight(
