@@ -31,12 +31,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
         return
     calls = subject.calls
     double = text_mask(calls.ops.text("dtypes"), r'"double"') & calls.main
-    large = np.array(
-        [_has_large_double(calls.dtypes(r), calls.shapes(r)) for r in np.flatnonzero(double).tolist()],
-        np.bool_,
-    )
+    at = np.flatnonzero(double)
     rows = np.zeros(len(double), np.bool_)
-    rows[np.flatnonzero(double)] = large
+    rows[at] = (
+        calls.each_kind(at, lambda r: _has_large_double(calls.dtypes(r), calls.shapes(r)), "dtypes", "shapes")
+        > 0
+    )
     share = calls.share(rows)
     if share < LEAST_SHARE:
         return

@@ -42,6 +42,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     spent = float(device_ns[rows].sum()) if rows else 0.0
     busy = float(sum(d.time.busy_ns for d in devices(subject)))
     share = spent / max(busy, 1.0)
+    of_step = spent / max(float(sum(d.time.window_ns for d in devices(subject))), 1.0)
     if share < LEAST_SHARE:
         return
     worst = max(rows, key=lambda r: int(device_ns[r]))
@@ -56,7 +57,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                     f"{calls.ops.text('name')[worst]} {calls.shapes(worst)[:3]}", "op", "aten::mm", file, line
                 ),
             ),
-            saving=device_saving(subject, 0.05 * share, 0.4 * share),
+            saving=device_saving(subject, 0.05 * of_step, 0.4 * of_step),
             confidence="medium",
             fix="vocabulary = 64 * math.ceil(vocabulary / 64)   # pad vocabulary, heads and sequence "
             "to multiples of 8 or 64",

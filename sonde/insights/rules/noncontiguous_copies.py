@@ -72,12 +72,17 @@ def _strided(calls: Calls) -> Mask:
     """Outermost copies that read a large tensor whose elements are not in order."""
     named = calls.named(COPIES) & calls.main & ~calls.backward & ~calls.inside(calls.named(MATH_OP))
     found = np.zeros(len(named), np.bool_)
-    for row in np.flatnonzero(named).tolist():
-        shapes, strides = calls.shapes(row), parsed(calls.ops.text("strides")[row])
-        at = 1 if calls.ops.text("name")[row] == "aten::copy_" else 0
-        if len(shapes) > at and len(strides) > at and elements(shapes[at]) >= FEWEST_ELEMENTS:
-            found[row] = not in_order(shapes[at], strides[at])
+    rows = np.flatnonzero(named)
+    found[rows] = calls.each_kind(rows, lambda r: _is_strided(calls, r), "name", "shapes", "strides") > 0
     return found
+
+
+def _is_strided(calls: Calls, row: int) -> bool:
+    shapes, strides = calls.shapes(row), parsed(calls.ops.text("strides")[row])
+    at = 1 if calls.ops.text("name")[row] == "aten::copy_" else 0
+    if len(shapes) <= at or len(strides) <= at or elements(shapes[at]) < FEWEST_ELEMENTS:
+        return False
+    return not in_order(shapes[at], strides[at])
 
 
 def in_order(shape: list[int], strides: list[int]) -> bool:

@@ -54,17 +54,18 @@ def judge(subject: Subject) -> Iterator[Finding]:
 def _single_rows(calls: Calls) -> tuple[int, int]:
     """(products on a single row, products)."""
     rows = np.flatnonzero(calls.named(PRODUCTS) & calls.main)
-    single = products = 0
-    for row in rows.tolist():
-        shapes = [s for s in calls.shapes(row) if isinstance(s, list) and len(s) >= 2]
-        name = calls.ops.text("name")[row] or ""
-        if not shapes:
-            continue
-        products += 1
-        first = shapes[0]
-        rows_of_it = first[0] if "conv" in name else elements(first) // max(first[-1], 1)
-        single += rows_of_it == 1
-    return single, products
+    batch = calls.each_kind(rows, lambda r: _batch(calls, r), "name", "shapes")
+    return int((batch == 1).sum()), int((batch > 0).sum())
+
+
+def _batch(calls: Calls, row: int) -> int:
+    """Rows that a product works on; 0 when its shapes were not recorded."""
+    shapes = [s for s in calls.shapes(row) if elements(s) and len(s) >= 2]
+    if not shapes:
+        return 0
+    first: list[int] = shapes[0]
+    is_convolution = "conv" in (calls.ops.text("name")[row] or "")
+    return first[0] if is_convolution else elements(first) // max(first[-1], 1)
 
 
 RULE = Rule("overhead_bound", 1, "operator calls with shapes, samples", judge, scope="cpu", breadth=2)

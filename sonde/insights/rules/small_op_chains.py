@@ -94,10 +94,7 @@ def chains(calls: Calls) -> tuple[Mask, list[int]]:
     rows = np.flatnonzero(outer & ~calls.named(NEUTRAL))
     rows = rows[np.lexsort((calls.ops.array("start_ns")[rows], calls.ops.array("thread")[rows]))]
     pointwise = calls.named(POINTWISE)[rows]
-    size = np.array(
-        [_size(calls, r) if p else 0 for r, p in zip(rows.tolist(), pointwise.tolist(), strict=True)],
-        np.int64,
-    )
+    size = calls.each_kind(rows, lambda r: _size(calls, r), "shapes") * pointwise
     found = np.zeros(len(calls.ops), np.bool_)
     lengths: list[int] = []
     begin = 0

@@ -1,0 +1,115 @@
+"""Rules one by one on the synthetic run: a planted cause is found with the right size, its absence is not."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sonde.columns import Table
+from sonde.insights import rules
+from sonde.insights.engine import Report, judge
+from sonde.insights.model import Insight
+from sonde.insights.rules.memory_growth import theil_sen
+from sonde.insights.rules.noncontiguous_copies import in_order
+from sonde.insights.subject import Subject
+from sonde.store import build
+from sonde.store.recording import Recording
+from tests.fixtures.synthetic import training_run
+
+
+def planted(marks: Table | None = None, **meta: Any) -> Recording:
+    """The synthetic run with further marks and changed meta."""
+    run = training_run()
+    tables = {t.name: t for t in run.tables()}
+    if marks is not None:
+        tables["marks"] = build.concat("marks", [tables["marks"], marks])
+    return Recording(replace(run.meta, **meta), tables)
+
+
+def mark(kind: str, starts: list[int], length_ns: int, name: str = "", **more: Any) -> Table:
+    count = len(starts)
+    return build.table(
+        "marks",
+        mark=list(range(900, 900 + count)),
+        process=[0] * count,
+        thread=[0] * count,
+        kind=[kind] * count,
+        name=[name] * count,
+        start_ns=starts,
+        end_ns=[s + length_ns for s in starts],
+        **{column: [value] * count for column, value in more.items()},
+    )
+
+
+def settings(**values: Any) -> Table:
+    return mark("settings", [0], 0, extra=json.dumps(values))
+
+
+def said(report: Report, rule: str) -> Insight | None:
+    assert report.failed == {}
+    return next((i for i in report.insights if i.rule == rule), None)
+
+
+def test_every_file_is_a_registered_rule_with_its_terms() -> None:
+    files = {m.name for m in pkgutil.iter_modules(rules.__path__)}
+    assert {rule.name for rule in rules.RULES} == files
+    for name in files:
+        module = importlib.import_module(f"sonde.insights.rules.{name}")
+        assert name == module.RULE.name
+        text = module.__doc__ or ""
+        assert all(word in text for word in ("Condition:", "Saving:", "Not for:")), name
+
+
+def test_pauses_of_the_collector_are_added_up() -> None:
+    subject = Subject(planted())
+    starts = [int(s) for s in subject.steady.starts[:1]] + [int(subject.steady.ends[-1]) - 60_000_000]
+    share = 100_000_000 / subject.steady.total_ns
+    found = said(judge(planted(mark("gc", starts, 50_000_000, "generation 2", number=2))), "gc_pauses")
+    assert (share >= 0.02) == (found is not None)
+    assert said(judge(planted()), "gc_pauses") is None
+
+
+def test_a_cap_on_instructions_is_found_only_below_what_the_cpu_has() -> None:
+    has = settings(cpu_flags=["avx2", "avx512f"], threads=2)
+    for word, loud in (("avx2", True), ("default", True), ("avx512", False)):
+        report = judge(planted(has, environment={"ATEN_CPU_CAPABILITY": word}))
+        assert (said(report, "isa_capped") is not None) == loud, word
+    assert "isa_capped" in judge(planted()).not_judged
+
+
+def test_waits_for_workers_are_a_stall_and_batches_that_are_ready_are_not() -> None:
+    subject = Subject(planted())
+    starts = [s.start_ns for s in subject.report.steps]
+    loader = settings(loaders=[{"num_workers": 2}])
+    for wait_ns, loud in ((8_000_000, True), (500_000, False)):
+        marks = build.concat("marks", [mark("phase", starts, wait_ns, "dataloader"), loader])
+        assert (said(judge(planted(marks)), "loader_stall") is not None) == loud
+
+
+def test_two_runtimes_of_openmp() -> None:
+    two = settings(openmp=["/x/torch/lib/libgomp.so.1", "/y/libiomp5.so"])
+    found = said(judge(planted(two)), "several_openmp")
+    assert found is not None
+    assert found.saving is None
+    assert said(judge(planted(settings(openmp=["/x/libgomp.so.1"]))), "several_openmp") is None
+
+
+def test_slopes_that_noise_makes_are_no_growth() -> None:
+    x = np.arange(40.0)
+    random = np.random.default_rng(1)
+    low, middle = theil_sen(x, 5 * x + random.normal(0, 3, 40))
+    assert low > 4
+    assert abs(middle - 5) < 0.3
+    assert theil_sen(x, random.normal(0, 3, 40))[0] <= 0
+
+
+def test_order_of_elements() -> None:
+    assert in_order([2, 3, 4], [12, 4, 1])
+    assert in_order([2, 1, 4], [4, 99, 1])
+    assert not in_order([3, 2], [1, 3])
+    assert in_order([8, 4], [0, 1])  # broadcast
