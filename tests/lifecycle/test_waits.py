@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sonde.store.assemble import assemble
 from sonde.store.raw import REASONS, RawLog
+from sonde.symbols.resolver import Resolver
 from tests.lifecycle.recorded import run, weights_s
 
 WAITING = """
@@ -56,6 +59,33 @@ def test_each_wait_has_its_reason_its_place_and_its_time() -> None:
         assert off + log.threads.cpu_ns[row] / 1e9 == pytest.approx(life, abs=0.25)
     with_stack = log.waits.native > 0
     assert (log.waits.walk_end[with_stack] == 0).mean() > 0.9
+
+
+FIGHTING = """
+import threading, time
+def fight():
+    while time.thread_time() < 0.5: pass
+threads = [threading.Thread(target=fight) for _ in range(2)]
+[t.start() for t in threads]; [t.join() for t in threads]
+"""
+
+
+def test_a_wait_for_the_interpreter_is_no_wait_for_a_lock(tmp_path: Path) -> None:
+    log = run([sys.executable, "-c", FIGHTING], rate_hz=200).main()
+    samples = assemble([log], Resolver(tmp_path))["samples"]
+    asleep = samples.text("state").equals("waiting")
+    weight = samples.array("weight_ns")
+
+    def seconds(reason: str, fighters: bool) -> float:
+        chosen = asleep & samples.text("reason").equals(reason) & ((samples.array("thread") > 0) == fighters)
+        return float(weight[chosen].sum()) / 1e9
+
+    # Each of the two has half a second of CPU time to itself and waits about as long for the other.
+    assert seconds("gil", fighters=True) > 0.3
+    assert seconds("lock", fighters=True) < 0.2 * seconds("gil", fighters=True)
+    assert (
+        seconds("lock", fighters=False) > 0.3
+    )  # the main thread waits for the threads, not for the interpreter
 
 
 def test_waits_never_count_as_cpu_time() -> None:

@@ -20,8 +20,15 @@ struct PoolOwner {
   uint32_t thread = kNoThread;        // owner's thread number
 };
 
+struct Origin;  // origin.h
+
 struct PoolPosition {
+  static constexpr unsigned kMostOuter = 4;
+
   const PoolOwner* owner = nullptr;   // null: not inside a region, or the owner itself
+  const PoolOwner* outer[kMostOuter] = {};  // whose region the owner was in, and so on outwards; null ends it
+  const Origin* origin = nullptr;     // of what the outermost of them works on, or of what this thread does
+  uint64_t origin_ticket = 0;         // see origin_stayed
   uint64_t region = 0;                // not 0: the owner may leave at any moment, see pool_owner_stayed
   Anchor worker_anchor;               // a local of the trampoline on the worker's own stack
   log::SampleState state = log::SampleState::Running;  // Spinning or Imbalance when busy waiting

@@ -3,6 +3,7 @@
 
 #include "common/guarded_memory.h"
 #include "log/loss.h"
+#include "pools/graph_task.h"
 #include "pools/region.h"
 #include "python/frames.h"
 #include "unwind/frame_description.h"
@@ -53,6 +54,23 @@ void use_owner(const PoolOwner& owner, PoolPosition* position) {
   position->owner = &t_owner_copy;
 }
 
+// The owners of the regions that the owner itself was working in: none of them can leave before us.
+void use_outer(const Region* region, PoolPosition* position) {
+  unsigned levels = 0;
+  position->origin = region->origin;
+  position->origin_ticket = region->origin_ticket;
+  while ((region = foreign_region(region->enclosing, region->owner.thread))) {
+    if (region->owner.thread == kNoThread) return;
+    if (levels == PoolPosition::kMostOuter) {
+      count_loss(Loss::PoolRegionsNested);
+      return;
+    }
+    position->outer[levels++] = &region->owner;
+    position->origin = region->origin;
+    position->origin_ticket = region->origin_ticket;
+  }
+}
+
 // A thread that has done its part: the region's end barrier, or tasks that run there.
 void waiting_position(bool in_runtime, PoolPosition* position) {
   const uint64_t number = t_pool.last_number;
@@ -82,6 +100,7 @@ PoolPosition pool_position(uint64_t pc) {
   const Region* region = t_pool.region.load(std::memory_order_relaxed);
   if (region == nullptr) {
     if (in_runtime || t_pool.worker) waiting_position(in_runtime, &position);
+    if (!position.owner) position.origin = current_origin(&position.origin_ticket);
     return position;
   }
   // Inside the work: the runtime's own code there is a barrier or a lock, a wait for the others.
@@ -90,10 +109,11 @@ PoolPosition pool_position(uint64_t pc) {
   const Region* foreign = foreign_region(region, current_thread_number());
   if (foreign == nullptr) {
     position.worker_anchor = {};  // the opener itself: its own interpreter frame is the better anchor
+    position.origin = current_origin(&position.origin_ticket);
     return position;
   }
-  if (foreign->enclosing) count_loss(Loss::PoolRegionsNested);
   use_owner(foreign->owner, &position);
+  use_outer(foreign, &position);
   return position;
 }
 
@@ -114,6 +134,6 @@ void pools_refresh() {
   }
 }
 
-void pools_after_fork() {}
+void pools_after_fork() { graphs_after_fork(); }
 
 }  // namespace sonde

@@ -27,6 +27,7 @@ void open_region(Region* region) {
   if (region->owner.python_state == nullptr && region->enclosing) {
     region->owner.python_state = region->enclosing->owner.python_state;
   }
+  region->origin = current_origin(&region->origin_ticket);
   region->number = g_next_number.fetch_add(1, std::memory_order_relaxed);
   place(region->number).store(region->number, std::memory_order_release);
   t_pool.opened_number = region->number;

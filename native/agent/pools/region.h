@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "pools/origin.h"
 #include "pools/owner.h"
 
 namespace sonde {
@@ -15,6 +16,8 @@ namespace sonde {
 struct Region {
   PoolOwner owner;
   const Region* enclosing = nullptr;  // the region whose work the opener was doing
+  const Origin* origin = nullptr;     // of the task that the opener was doing, see origin.h
+  uint64_t origin_ticket = 0;
   uint64_t number = 0;
   void (*work)(void*) = nullptr;      // libgomp
   void* data = nullptr;

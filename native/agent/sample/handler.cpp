@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "engine/kernel_stack.h"
 #include "log/loss.h"
+#include "pools/origin.h"
 #include "pools/owner.h"
 #include "sample/record.h"
 #include "threads/registry.h"
@@ -46,61 +47,115 @@ uint32_t python_words(const PythonFrame* frames, uint32_t count) {
   return words;
 }
 
-// Walks everything and writes one record. False: the ring is full.
-bool record_sample(Thread* thread, const Registers& registers, uint64_t time_ns, uint64_t weight_ns) {
-  PoolPosition pool = pool_position(registers.pc());
+// What was found of one sample; the frames are in the thread's scratch arrays.
+struct Found {
+  PoolPosition pool;
+  WalkResult native;
+  WalkResult owner;  // with the owners of the owner above it
+  PythonWalk python;
+  uint32_t owner_number = kNoThread;
+};
+
+// The owner's frames, then those of the owner of the region that it was itself working in, and so on.
+void walk_owners(Thread* thread, Found* found) {
+  const PoolPosition& pool = found->pool;
+  WalkResult& total = found->owner;
+  total = walk(pool.owner->registers, pool.owner->stack, pool.owner->anchor, thread->rules, false,
+               thread->owner_native, kMaxNativeFrames);
+  for (const PoolOwner* outer : pool.outer) {
+    if (!outer || total.end != WalkEnd::Root) return;
+    NativeFrame* to = thread->owner_native + total.count;
+    WalkResult more = walk(outer->registers, outer->stack, Anchor{}, nullptr, false, to, kMaxNativeFrames - total.count);
+    if (more.count) to->flags |= kFrameOwner;
+    total.count = static_cast<uint16_t>(total.count + more.count);
+    total.end = more.end;
+  }
+}
+
+void walk_all(Thread* thread, const Registers& registers, Found* found) {
+  PoolPosition& pool = found->pool = pool_position(registers.pc());
   void* python_state = python_thread_state();
   thread->python_state.store(python_state, std::memory_order_relaxed);
   Anchor anchor = pool.worker_anchor;
   if (!anchor.address && python_state) anchor = python_anchor(python_state, thread->stack);
-  WalkResult native =
-      walk(registers, thread->stack, anchor, thread->rules, true, thread->native, kMaxNativeFrames);
-  WalkResult owner;
+  found->native = walk(registers, thread->stack, anchor, thread->rules, true, thread->native, kMaxNativeFrames);
   bool owners_python = false;
   if (pool.owner) {
-    owner = walk(pool.owner->registers, pool.owner->stack, pool.owner->anchor, thread->rules, false,
-                 thread->owner_native, kMaxNativeFrames);
+    found->owner_number = pool.owner->thread;
+    walk_owners(thread, found);
     owners_python = !python_state && pool.owner->python_state;
     if (owners_python) python_state = pool.owner->python_state;
   }
-  PythonWalk python;
-  if (python_state) python = python_walk(python_state, thread->python, kMaxPythonFrames);
-  uint32_t owner_number = pool.owner ? pool.owner->thread : kNoThread;
+  if (python_state) found->python = python_walk(python_state, thread->python, kMaxPythonFrames);
   if (pool.owner && !pool_owner_stayed(pool)) {  // it moved on while we walked: what we saw is a mixture
-    owner = WalkResult{};
-    owner_number = kNoThread;
-    if (owners_python) python = PythonWalk{};
+    found->owner = WalkResult{};
+    found->owner_number = kNoThread;
+    pool.origin = nullptr;
+    if (owners_python) found->python = PythonWalk{};
   }
-  if (python.failed) count_loss(Loss::PythonWalkFailed);
-  if (python.truncated) count_loss(Loss::PythonTruncated);
+  if (pool.origin && found->owner_number == kNoThread) found->owner_number = pool.origin->thread;
+}
 
-  uint32_t kernel = take_kernel_stack(thread);
-  uint32_t words = kHeadWords + kernel + native.count + owner.count + python_words(thread->python, python.count);
+// Writes one record. False: the ring is full.
+bool write_record(Thread* thread, const Found& found, uint32_t kernel, uint64_t time_ns, uint64_t weight_ns) {
+  const Origin* origin = found.pool.origin;
+  uint32_t origin_native = 0, origin_python = 0, origin_python_words = 0;
+  uint8_t owner_end = static_cast<uint8_t>(found.owner.end);
+  if (origin) {  // read once: it may change under our hands
+    origin_native = origin->native;
+    origin_python = origin->python;
+    origin_python_words = origin->python_words;
+    if (origin_native + origin_python_words > Origin::kWords) return false;
+    if (found.owner.end == WalkEnd::Root) owner_end = origin->walk_end;
+  }
+  uint32_t words = kHeadWords + kernel + found.native.count + found.owner.count + origin_native +
+                   python_words(thread->python, found.python.count) + origin_python_words;
   uint64_t* at = thread->ring.reserve(words);
   if (!at) return false;
   SampleHead head = {};
   head.words = words;
-  head.state = static_cast<uint8_t>(pool.state);
-  head.walk_end = static_cast<uint8_t>(native.end);
-  head.owner_walk_end = static_cast<uint8_t>(owner.end);
-  head.anchor = anchor_of(native);
+  head.state = static_cast<uint8_t>(found.pool.state);
+  head.walk_end = static_cast<uint8_t>(found.native.end);
+  head.owner_walk_end = owner_end;
+  head.anchor = anchor_of(found.native);
   head.time_ns = time_ns;
   head.weight_ns = weight_ns;
-  head.owner = owner_number;
-  head.native = static_cast<uint16_t>(kernel + native.count);
-  head.owner_frames = owner.count;
-  head.python = python.count;
+  head.owner = found.owner_number;
+  head.native = static_cast<uint16_t>(kernel + found.native.count);
+  head.owner_frames = static_cast<uint16_t>(found.owner.count + origin_native);
+  head.python = static_cast<uint16_t>(found.python.count + origin_python);
   std::memcpy(at, &head, sizeof head);
   at += kHeadWords;
   for (uint32_t i = 0; i < kernel; i++) *at++ = pack_kernel(thread->kernel[i]);
-  for (uint32_t i = 0; i < native.count; i++) *at++ = pack(thread->native[i]);
-  for (uint32_t i = 0; i < owner.count; i++) *at++ = pack(thread->owner_native[i]);
-  for (uint32_t i = 0; i < python.count; i++) {
+  for (uint32_t i = 0; i < found.native.count; i++) *at++ = pack(thread->native[i]);
+  for (uint32_t i = 0; i < found.owner.count; i++) *at++ = pack(thread->owner_native[i]);
+  if (origin_native) {
+    std::memcpy(at, origin->words, 8u * origin_native);
+    if (found.owner.count) *at |= uint64_t{kFrameOwner} << 56;
+    at += origin_native;
+  }
+  for (uint32_t i = 0; i < found.python.count; i++) {
     *at++ = pack(thread->python[i]);
     if (thread->python[i].self) *at++ = thread->python[i].self;
   }
+  if (origin_python_words) std::memcpy(at, origin->words + origin_native, 8u * origin_python_words);
+  if (origin && !origin_stayed(found.pool.origin_ticket)) return false;
   thread->ring.commit();
   return true;
+}
+
+// Walks everything and writes one record. False: the ring is full.
+bool record_sample(Thread* thread, const Registers& registers, uint64_t time_ns, uint64_t weight_ns) {
+  const uint32_t kernel = take_kernel_stack(thread);
+  Found found;
+  walk_all(thread, registers, &found);
+  if (found.python.failed) count_loss(Loss::PythonWalkFailed);
+  if (found.python.truncated) count_loss(Loss::PythonTruncated);
+  if (write_record(thread, found, kernel, time_ns, weight_ns)) return true;
+  if (!found.pool.origin) return false;
+  found.pool.origin = nullptr;  // the backward pass ended meanwhile
+  if (!found.pool.owner) found.owner_number = kNoThread;
+  return write_record(thread, found, kernel, time_ns, weight_ns);
 }
 
 void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {

@@ -28,6 +28,7 @@ enum FrameFlag : uint8_t {
   kFrameScanned = 4,    // caller found by scanning the stack: plausible, not certain
   kFrameEval = 8,       // a Python interpreter frame (_PyEval_EvalFrameDefault)
   kFrameSignal = 16,    // interrupted frame below a signal handler of the program
+  kFrameOwner = 64,     // where this thread's owner was: the frames below are those of the thread that works for it
   kFrameKernel = 32,    // an address of the kernel, whose top byte (all ones) is left out
 };
 

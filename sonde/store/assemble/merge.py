@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sonde.store.assemble.native_frames import FLAG_EVAL, NativeFrames
+from sonde.store.assemble.native_frames import FLAG_EVAL, FLAG_OWNER, NativeFrames
 from sonde.store.assemble.python_frames import PythonFrames
 from sonde.store.assemble.stack_table import NO_STACK, StackTable
 from sonde.store.raw import RawLog
@@ -39,40 +39,52 @@ class Merger:
         self.entries = counted(log.python_nodes.parent, log.python_nodes.entry)
         self._evaluation_list = self.evaluations.tolist()
         self._entry_list = self.entries.tolist()
-        self._known: dict[tuple[int, int, int, int], int] = {}
+        self._is_owner = [False, *((log.nodes.flags & FLAG_OWNER) != 0).tolist()]
+        self._known: dict[tuple[int, int, int, int, int], int] = {}
 
-    def stack(self, native: int, python: int, time_ns: int, base: int = NO_STACK) -> int:
-        """The stack that ends in these nodes, on top of `base`."""
-        pending: list[tuple[tuple[int, int, int, int], int, list[int]]] = []
+    def stack(self, native: int, python: int, time_ns: int, base: int = NO_STACK, below: int = 0) -> int:
+        """The stack that ends in these nodes, on top of `base`, which holds the Python frames up to `below`."""
+        pending: list[tuple[tuple[int, int, int, int, int], int, list[int]]] = []
         while True:
-            key = (native, python, time_ns, base)
+            key = (native, python, time_ns, base, below)
             found = self._known.get(key)
             if found is not None:
                 stack = found
                 break
             if native == 0:
-                stack = self._push_python(base, self._segment(python, whole=True), time_ns)
+                stack = self._push_python(base, self._segment(python, below, whole=True), time_ns)
                 self._known[key] = stack
                 break
             segment: list[int] = []
-            if self._is_eval[native] and self._takes_python(native, python):
-                segment = self._segment(python, whole=False)
+            if self._is_eval[native] and python != below and self._takes_python(native, python):
+                segment = self._segment(python, below, whole=False)
             pending.append((key, native, segment))
             native = self._native_parent[native]
             python = self._python_parent[segment[0]] if segment else python
         for key, node, segment in reversed(pending):
             stack = self._stacks.push_native(stack, self._native.frames(node, time_ns))
             stack = self._push_python(stack, segment, time_ns)
+            if self._is_owner[node]:  # here this thread waits; the next frame is of who works for it
+                stack = self._stacks.push_pool(stack)
             self._known[key] = stack
         return stack
+
+    def owners_python(self, native: int, python: int) -> int:
+        """Of a worker's Python stack the part that is its owner's: what its own evaluation frames leave over."""
+        left = self._entry_list[python] - self._evaluation_list[native]
+        if self._evaluation_list[native] == 0 or left < 0:
+            return python
+        while python and self._entry_list[python] > left:
+            python = self._python_parent[python]
+        return python
 
     def _takes_python(self, native: int, python: int) -> bool:
         return python != 0 and 0 < self._entry_list[python] >= self._evaluation_list[native]
 
-    def _segment(self, python: int, whole: bool) -> list[int]:
-        """Nodes from the entry frame (or the root) to `python`."""
+    def _segment(self, python: int, below: int, whole: bool) -> list[int]:
+        """Nodes from the entry frame (or below `below`) to `python`."""
         nodes = []
-        while python:
+        while python and python != below:
             nodes.append(python)
             if self._is_entry[python] and not whole:
                 break

@@ -24,7 +24,7 @@ from sonde.symbols.kernel import KernelNames
 from sonde.symbols.shorten import shorten
 from sonde.symbols.torchnames import Operator, operator_of
 
-FLAG_DECODED, FLAG_SCANNED, FLAG_EVAL, FLAG_SIGNAL, FLAG_KERNEL = 2, 4, 8, 16, 32
+FLAG_DECODED, FLAG_SCANNED, FLAG_EVAL, FLAG_SIGNAL, FLAG_KERNEL, FLAG_OWNER = 2, 4, 8, 16, 32, 64
 
 
 # Where the kernel hides its addresses or the machine has been started anew: one frame for all of its part.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from sonde.store import build
 from sonde.store.assemble import threads as thread_kinds
 from sonde.store.assemble import timeline
 from sonde.store.assemble.frame_table import Frame, FrameTable
+from sonde.store.assemble.gil import waits_for_gil
 from sonde.store.assemble.native_frames import FLAG_KERNEL, AddressNames, NativeFrames
 from sonde.store.assemble.python_frames import PythonFrames
 from sonde.store.assemble.sample_stacks import SampleStacks, Stacked, exact_nodes
@@ -51,7 +52,8 @@ def assemble_process(
     modules = timeline.PointerTimeline(log.modules)
     native = NativeFrames(log, names, frames, exact_nodes(log))
     merged = SampleStacks(log, native, PythonFrames(log, frames, modules), modules, frames, stacks)
-    parts = [(samples, merged.of(samples)) for samples in (log.samples, log.waits)]
+    waits = merged.of(log.waits)
+    parts = [(log.samples, merged.of(log.samples)), (_with_gil(log.waits, waits, stacks, frames), waits)]
     number = _ThreadNumbers(log, first_thread)
     seen = _frames_by_thread(parts, stacks, frames.rows())
     samples = build.concat("samples", [_sample_rows(s, stacked, number) for s, stacked in parts])
@@ -63,6 +65,16 @@ def assemble_process(
         losses=_loss_rows(process, log, parts, native.kernel_names_missing()),
         is_data_loader=any(thread_kinds.is_data_loader(f) for f in seen.values()),
     )
+
+
+def _with_gil(waits: RawSamples, stacked: Stacked, stacks: StackTable, frames: FrameTable) -> RawSamples:
+    """The kernel tells that a thread waits for a lock; its stack, that it is the interpreter's."""
+    lock = waits.reason == REASONS.index("lock")
+    reason = waits.reason.copy()
+    reason[np.flatnonzero(lock)[waits_for_gil(stacked.stack[lock], stacks, frames.rows())]] = REASONS.index(
+        "gil"
+    )
+    return replace(waits, reason=reason)
 
 
 class _ThreadNumbers:

@@ -16,7 +16,7 @@ from sonde.store.assemble.frame_table import Frame, FrameTable
 from sonde.store.assemble.merge import Merger, inherited
 from sonde.store.assemble.native_frames import FLAG_KERNEL, FLAG_SIGNAL, NativeFrames
 from sonde.store.assemble.python_frames import PythonFrames
-from sonde.store.assemble.stack_table import POOL, StackTable
+from sonde.store.assemble.stack_table import StackTable
 from sonde.store.raw import WALK_RESIDUAL, RawLog, RawSamples
 
 RESIDUAL = Frame("label", "CPU time between samples", "CPU time between samples")
@@ -87,9 +87,9 @@ class SampleStacks:
         time_ns = int(self._boundaries[epoch - 1]) if epoch else timeline.BEFORE_ALL
         if not pooled:
             return self._merger.stack(native, python, time_ns)
-        base = self._merger.stack(owner, python, time_ns)
-        base = self._stacks.push(base, self._frames.number(POOL))
-        return self._merger.stack(native, 0, time_ns, base)
+        owners = self._merger.owners_python(native, python)
+        base = self._stacks.push_pool(self._merger.stack(owner, owners, time_ns))
+        return self._merger.stack(native, python, time_ns, base, below=owners)
 
     def _epochs(self, samples: RawSamples) -> npt.NDArray[np.int64]:
         """How many changes of meaning lie before each sample; 0 where its stack is not concerned."""
@@ -105,7 +105,9 @@ class SampleStacks:
 
     def _inexact(self, samples: RawSamples) -> npt.NDArray[np.bool_]:
         around = np.where(samples.owner >= 0, samples.owner_native, samples.native)
-        surplus = self._merger.evaluations[around] - self._merger.entries[samples.python]
+        own = np.where(samples.owner >= 0, samples.native, 0)  # a worker may have Python frames of its own
+        evaluations = self._merger.evaluations[around] + self._merger.evaluations[own]
+        surplus = evaluations - self._merger.entries[samples.python]
         setting_up = (surplus == 1) & self._merger.is_evaluation[around] & (samples.owner < 0)
         return np.asarray((surplus != 0) & ~setting_up & (samples.python > 0) & (around > 0))
 

@@ -6,7 +6,7 @@ a wrapper of an operator or module that is under way does not show as a second c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -63,6 +63,10 @@ class StackTable:
             self._operator[stack] = operator  # a further entry below is a call of its own
         return stack
 
+    def push_pool(self, stack: int) -> int:
+        """Adds the boundary between an owner and who works for it."""
+        return self.push(stack, self._frames.number(POOL))
+
     def push_python(self, stack: int, frame: int, module: int | None, kernel: str | None = None) -> int:
         """Adds a Python frame; before it the module whose call begins there, after it the kernel it calls."""
         if module is not None and (stack < 0 or self._module[stack] != module):
@@ -87,6 +91,12 @@ class StackTable:
         if frame is None:
             frame = self._operator_frames[name] = self._frames.number(Frame("op", name, name))
         return frame
+
+    def from_leaf(self, node: int) -> Iterator[int]:
+        """Frame numbers from a stack's leaf to its root."""
+        while node >= 0:
+            yield self._frame[node]
+            node = self._parent[node]
 
     def frames_below_pool(self, nodes: Iterable[int]) -> set[int]:
         """Frame numbers on the way from these nodes up to the root, or to a pool's boundary."""

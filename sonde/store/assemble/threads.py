@@ -9,6 +9,7 @@ from sonde.store.assemble.frame_table import Frame
 
 _OMP_LIBRARY = re.compile(r"^lib(?:gomp|iomp5|omp)\b")
 _AUTOGRAD = re.compile(r"^torch::autograd::(?:python::Python)?Engine::(?:thread_init|thread_main|reentrant)")
+_INTER_OP = re.compile(r"^c10::ThreadPool::main_loop")
 _DATA_LOADER = re.compile(r"/torch/utils/data/")
 
 
@@ -22,6 +23,8 @@ def kind_of(raw_kind: str, start_library: str, start_name: str, frames: Iterable
     for frame in frames:
         if frame.layer == "native" and _AUTOGRAD.match(frame.name):
             return "autograd"
+        if frame.layer == "native" and _INTER_OP.match(frame.name):
+            return "interop"
         if frame.layer == "python":
             seen_python = True
             if _DATA_LOADER.search(frame.file or "") and frame.name in ("_worker_loop", "_pin_memory_loop"):

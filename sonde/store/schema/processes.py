@@ -31,7 +31,7 @@ THREADS = TableSpec(
         i32("thread", "identity in this recording"),
         i32("process", "its process"),
         i64("tid", "operating system thread id (or the id in an imported trace)"),
-        text("kind", "main, omp, autograd, dataloader, python, native or sonde"),
+        text("kind", "main, omp, autograd, interop, dataloader, python, native or sonde"),
         text("name", "name by the program or the system"),
         i64("start_ns", "first moment seen", "ns"),
         i64("end_ns", "last moment seen", "ns"),

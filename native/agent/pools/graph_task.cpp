@@ -1,0 +1,148 @@
+#include "pools/graph_task.h"
+
+#include <atomic>
+
+#include "pools/region.h"
+#include "pools/resolve.h"
+
+namespace sonde {
+namespace {
+
+constexpr unsigned kMostGraphs = 128;  // 6 KiB each, touched when used
+
+// A backward pass. Its origin is a copy, so it may outlive the pass: places are used in turn, and a number tells
+// whether one still means the same.
+struct OpenGraph {
+  bool known = false;          // origin is filled
+  unsigned outer = 0;          // place of what its caller was evaluating (backward inside backward), and its number
+  uint64_t outer_number = 0;
+  Origin origin;
+};
+
+OpenGraph g_graphs[kMostGraphs];
+// Apart from the rest, because they are searched: 0 free, 1 being filled.
+std::atomic<uint64_t> g_numbers[kMostGraphs];
+std::atomic<const void*> g_tasks[kMostGraphs];
+std::atomic<unsigned> g_next_place{0};
+std::atomic<uint64_t> g_next_number{2};
+// Most programs never have another thread evaluate a node; only when one did is the caller's stack worth taking
+// (about 15 us for each backward).
+std::atomic<bool> g_workers_seen{false};
+
+thread_local const void* t_task __attribute__((tls_model("initial-exec"))) = nullptr;      // evaluated last
+thread_local const void* t_own_task __attribute__((tls_model("initial-exec"))) = nullptr;  // backward called here
+
+// Place and number of a task, kMostGraphs when it is not open.
+unsigned find_graph(const void* task, uint64_t* number) {
+  for (unsigned i = 0; task && i < kMostGraphs; i++) {
+    *number = g_numbers[i].load(std::memory_order_acquire);
+    if (*number > 1 && g_tasks[i].load(std::memory_order_relaxed) == task) return i;
+  }
+  *number = 0;
+  return kMostGraphs;
+}
+
+void open_graph(const void* task, const Registers& registers) {
+  if (current_thread_number() == kNoThread) return;
+  const unsigned place = g_next_place.fetch_add(1, std::memory_order_relaxed) % kMostGraphs;
+  uint64_t outer_number = 0, old_number = 0;
+  const unsigned outer = find_graph(t_task, &outer_number);
+  const unsigned old = find_graph(task, &old_number);
+  if (old < kMostGraphs) g_numbers[old].store(0, std::memory_order_release);  // a finished one at the same address
+  g_numbers[place].store(1, std::memory_order_release);
+  OpenGraph& graph = g_graphs[place];
+  graph.outer = outer;
+  graph.outer_number = outer_number;
+  graph.known = g_workers_seen.load(std::memory_order_relaxed) && capture_origin(registers, &graph.origin);
+  graph.origin.thread = current_thread_number();
+  g_tasks[place].store(task, std::memory_order_relaxed);
+  g_numbers[place].store(g_next_number.fetch_add(1, std::memory_order_relaxed), std::memory_order_release);
+}
+
+using Execute = void* (*)(void* result, void* engine, const void* const* task, void* root, void* inputs);
+using Evaluate = void (*)(void* engine, const void* const* task, void* node, void* inputs, void* queue);
+
+// Kept noinline and not a tail call: its frame is where the origin's walk starts.
+__attribute__((noinline)) void* execute(Execute real, void* result, void* engine, const void* const* task,
+                                        void* root, void* inputs) {
+  const void* const outer_own = t_own_task;
+  const void* const outer = t_task;
+  Registers registers;
+  SONDE_CAPTURE_REGISTERS(registers);
+  open_graph(*task, registers);
+  t_own_task = *task;
+  void* value = real(result, engine, task, root, inputs);
+  t_own_task = outer_own;
+  t_task = outer;
+  return value;
+}
+
+}  // namespace
+
+const Origin* graph_origin(uint64_t* ticket) {
+  const void* task = t_task;
+  if (task == nullptr || !g_workers_seen.load(std::memory_order_relaxed)) return nullptr;
+  const uint32_t self = current_thread_number();
+  unsigned place = find_graph(task, ticket);
+  // Backward inside backward on one thread: whom the outermost of these passes was evaluated for is asked.
+  for (unsigned depth = 0; place < kMostGraphs && g_graphs[place].origin.thread == self; depth++) {
+    *ticket = g_graphs[place].outer_number;
+    place = g_graphs[place].outer;
+    if (depth == kMostGraphs || place == kMostGraphs) return nullptr;
+    if (g_numbers[place].load(std::memory_order_acquire) != *ticket) return nullptr;
+  }
+  return place < kMostGraphs && g_graphs[place].known ? &g_graphs[place].origin : nullptr;
+}
+
+bool graph_is_open(uint64_t ticket) {
+  for (unsigned i = 0; i < kMostGraphs; i++) {
+    if (g_numbers[i].load(std::memory_order_acquire) == ticket) return true;
+  }
+  return false;
+}
+
+void graphs_after_fork() {
+  for (auto& number : g_numbers) number.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace sonde
+
+// Both signatures of torch: nodes were shared_ptr up to 2.12 and are intrusive_ptr since. Passed by address either way.
+#define SONDE_EXECUTE(function, symbol)                                                                    \
+  extern "C" __attribute__((visibility("default"), noinline)) void* function(                              \
+      void* result, void* engine, const void* const* task, void* root, void* inputs) asm(symbol);          \
+  extern "C" void* function(void* result, void* engine, const void* const* task, void* root, void* inputs) { \
+    static constinit sonde::RealFunction real_function{symbol};                                            \
+    const auto real =                                                                                      \
+        reinterpret_cast<sonde::Execute>(real_function.for_caller(__builtin_return_address(0)));           \
+    if (!real) __builtin_trap();                                                                           \
+    return sonde::execute(real, result, engine, task, root, inputs);                                       \
+  }
+
+SONDE_EXECUTE(sonde_execute_intrusive,
+              "_ZN5torch8autograd6Engine23execute_with_graph_taskERKSt10shared_ptrINS0_9GraphTaskEE"
+              "N3c1013intrusive_ptrINS0_4NodeENS7_6detail34intrusive_target_default_null_typeIS9_EEEE"
+              "ONS0_11InputBufferE")
+SONDE_EXECUTE(sonde_execute_shared,
+              "_ZN5torch8autograd6Engine23execute_with_graph_taskERKSt10shared_ptrINS0_9GraphTaskEE"
+              "S2_INS0_4NodeEEONS0_11InputBufferE")
+
+#define SONDE_EVALUATE                                                                                    \
+  "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_"          \
+  "11InputBufferERKS2_INS0_10ReadyQueueEE"
+extern "C" __attribute__((visibility("default"))) void sonde_evaluate(void* engine, const void* const* task, void* node,
+                                                                      void* inputs, void* queue) asm(SONDE_EVALUATE);
+// Called for every node: a few nanoseconds. It must not hold a frame: exceptions of nodes pass through here.
+extern "C" void sonde_evaluate(void* engine, const void* const* task, void* node, void* inputs, void* queue) {
+  static std::atomic<sonde::Evaluate> known{nullptr};
+  sonde::Evaluate real = known.load(std::memory_order_relaxed);
+  if (!real) {
+    static constinit sonde::RealFunction real_function{SONDE_EVALUATE};
+    real = reinterpret_cast<sonde::Evaluate>(real_function.for_caller(__builtin_return_address(0)));
+    if (!real) __builtin_trap();
+    known.store(real, std::memory_order_relaxed);
+  }
+  sonde::t_task = *task;
+  if (*task != sonde::t_own_task) sonde::g_workers_seen.store(true, std::memory_order_relaxed);
+  real(engine, task, node, inputs, queue);
+}
