@@ -121,7 +121,8 @@ class Prove:
         from sonde.experiment import ledger
         from sonde.experiment.launches import LaunchMeasure
         from sonde.experiment.paired import Paired
-        from sonde.experiment.prove import flip_measure, outcome_of, prove
+        from sonde.experiment.proof import outcome_of
+        from sonde.experiment.prove import flip_measure, prove
         from sonde.render.text.page import Page
         from sonde.render.text.proofs import proof_data, show_proof
 

@@ -82,9 +82,9 @@ class FlipMeasure:
         if not reports or len(begins) < 2:
             return found
         steps = max(reports, key=lambda report: len(report.steps)).steps
-        starts = np.array([s.start_ns for s in steps], np.int64)
-        # A step that straddles a flip belongs to neither state; half a microsecond is the hook's own order.
-        block = np.searchsorted(begins, starts + 500, side="right") - 1
+        # By its middle: the flip itself happens a moment before or after the step's recorded end.
+        middles = np.array([s.start_ns + s.duration_ns // 2 for s in steps], np.int64)
+        block = np.searchsorted(begins, middles, side="right") - 1
         values = []
         for number in range(len(begins)):
             mine = [steps[i].duration_ns for i in np.flatnonzero(block == number).tolist()][SETTLING_STEPS:]

@@ -8,14 +8,13 @@ constructor. A switch that can flip while the program runs is measured in blocks
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from dataclasses import replace
 
 from sonde.errors import UsageError
 from sonde.experiment.arm import Arm, Measure, Patch
 from sonde.experiment.flips import FlipMeasure
-from sonde.experiment.ledger import Outcome
-from sonde.experiment.paired import Comparison, Paired
+from sonde.experiment.paired import Paired
+from sonde.experiment.proof import Proof, predicted_of, proof_of
 from sonde.insights.model import Experiment, Insight
 
 # Switches that take effect at once and can be taken back: (pattern of the code, statement that takes it back).
@@ -26,29 +25,6 @@ _FLIPPABLE: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"torch\.backends\.mkldnn\.enabled = False"), "torch.backends.mkldnn.enabled = True"),
     (re.compile(r"torch\.autograd\.set_detect_anomaly\(False\)"), "torch.autograd.set_detect_anomaly(True)"),
 )
-
-
-@dataclass(frozen=True)
-class Proof:
-    """What was promised and what came. Savings are shares of the time before; None where no figure was given."""
-
-    rule: str
-    predicted: tuple[float, float] | None
-    measured: float
-    low: float | None
-    high: float | None
-    comparison: Comparison
-    noise_floor: float
-    how: str  # launches, or blocks of steps in one process
-
-    @property
-    def word(self) -> str:
-        """proved, disproved, no effect, or open; results that changed prove nothing."""
-        if not self.comparison.same_result:
-            return "results differ"
-        return {"faster": "proved", "slower": "disproved", "same": "no effect"}.get(
-            self.comparison.verdict.word, "open"
-        )
 
 
 def arms_of(experiment: Experiment, command: tuple[str, ...]) -> tuple[Arm, Arm]:
@@ -92,54 +68,9 @@ def prove(before: Arm, after: Arm, engine: Paired, insight: Insight | None, rule
     )
 
 
-def proof_of(
-    rule: str, predicted: tuple[float, float] | None, found: Comparison, floor: float, how: str
-) -> Proof:
-    ratio = found.verdict.ratio
-    closed = ratio.low > 0 and ratio.high < float("inf")
-    return Proof(
-        rule,
-        predicted,
-        1 - ratio.estimate,
-        1 - ratio.high if closed else None,
-        1 - ratio.low if closed else None,
-        found,
-        floor,
-        how,
-    )
-
-
-def predicted_of(insight: Insight | None) -> tuple[float, float] | None:
-    """The saving that an insight promises, as shares of the step."""
-    saving = insight.saving if insight else None
-    if saving is None or saving.of_ms <= 0:
-        return None
-    return saving.low_ms / saving.of_ms, saving.high_ms / saving.of_ms
-
-
 def flip_measure(before: Arm, after: Arm, block: int, seed: int) -> Measure | None:
     """The measure by flips inside one process, where the switch allows it."""
     undo = taken_back(after.code) if after.code and not after.patches and not after.environment else None
     if undo is None:
         return None
     return FlipMeasure(replace(before, code=undo), after, block, seed)
-
-
-def outcome_of(proof: Proof, program: str, insight: Insight | None) -> Outcome:
-    """The line for the ledger."""
-    promised = proof.predicted or (None, None)
-    return Outcome(
-        when=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        rule=proof.rule,
-        program=program,
-        predicted_low=promised[0],
-        predicted_high=promised[1],
-        measured=proof.measured,
-        measured_low=proof.low,
-        measured_high=proof.high,
-        verdict=proof.comparison.verdict.word,
-        pairs=proof.comparison.verdict.pairs,
-        same_result=proof.comparison.same_result,
-        confidence=insight.confidence if insight else "",
-        kind=insight.experiment.kind if insight else "patch",
-    )

@@ -17,6 +17,8 @@ from sonde.experiment.statistics import F64, Interval, confidence_interval, pair
 LOOKS = (6, 10, 16, 24)  # pairs
 ALPHA_PER_LOOK = 0.0182  # Pocock, 4 looks, two-sided 5 % in all
 SMALLEST_CLAIM = 0.01  # differences below 1 % are never claimed: no machine is that quiet
+EQUIVALENT_WITHIN = 0.02  # an interval inside this (or inside the noise floor, if larger) is called the same
+LARGEST_EQUIVALENCE = 0.10  # "the same within 30 %" says nothing: on such a machine the answer is "not known"
 # With 6 pairs the smallest possible p is 2/64 = 3 %, above what one look may spend: that first
 # look can only stop for equivalence. It is kept because it is when a clear "same" shows.
 
@@ -44,15 +46,20 @@ def judge(differences: F64, noise_floor: float = SMALLEST_CLAIM) -> Verdict:
         return Verdict("faster", ratio, count, floor, 0, "the interval lies below 1")
     if interval.low > 0 and interval.estimate > edge:
         return Verdict("slower", ratio, count, floor, 0, "the interval lies above 1")
-    if -edge <= interval.low and interval.high <= edge:
-        return Verdict("same", ratio, count, floor, 0, f"any difference is below {floor:.1%}")
-    wanted = max(abs(interval.estimate), edge)
+    margin = float(np.log1p(min(max(floor, EQUIVALENT_WITHIN), LARGEST_EQUIVALENCE)))
+    if -margin <= interval.low and interval.high <= margin:
+        reach = float(np.expm1(max(-interval.low, interval.high)))
+        return Verdict("same", ratio, count, floor, 0, f"any difference is below {reach:.1%}")
+    wanted = max(abs(interval.estimate), min(edge, margin))
     more = max(2, pairs_needed(differences, wanted) - count)
     return Verdict("inconclusive", ratio, count, floor, more, f"about {more} more pairs would tell")
 
 
-def noise_floor_of(differences: F64) -> float:
-    """From A/A pairs: the half-width of the 95 % interval, as a relative difference."""
+def noise_floor_of(differences: F64, planned_pairs: int = LOOKS[-1]) -> float:
+    """From A/A pairs: the half-width of the 95 % interval that `planned_pairs` would have, relative.
+
+    A few A/A pairs tell how far apart equal launches lie; a whole experiment averages over more of them.
+    """
     interval = confidence_interval(differences, 0.05)
-    reach = max(abs(interval.low), abs(interval.high))
-    return float(np.expm1(reach)) if np.isfinite(reach) else float("inf")
+    half = (interval.high - interval.low) / 2 * float(np.sqrt(len(differences) / planned_pairs))
+    return float(np.expm1(half)) if np.isfinite(half) else float("inf")

@@ -64,7 +64,7 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
         "discarded": comparison.discarded,
         "discard_reasons": list(comparison.discard_reasons),
         "unit": comparison.unit,
-        "noise_floor": verdict.noise_floor,
+        "noise_floor": _finite(verdict.noise_floor),
         "more_pairs": verdict.more_pairs,
         "reason": verdict.reason,
         "a_ms": comparison.a_ms,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import Any
 
 from sonde.experiment.ledger import Calibration, Outcome
-from sonde.experiment.prove import Proof
+from sonde.experiment.proof import Proof
 from sonde.render.text.experiments import comparison_data
 from sonde.render.text.page import Column, Page
 
@@ -22,7 +23,7 @@ def proof_data(proof: Proof) -> dict[str, Any]:
         "measured": proof.measured,
         "low": proof.low,
         "high": proof.high,
-        "noise_floor": proof.noise_floor,
+        "noise_floor": proof.noise_floor if math.isfinite(proof.noise_floor) else None,
         "how": proof.how,
         "comparison": comparison_data(proof.comparison),
     }
@@ -39,7 +40,7 @@ def show_proof(data: dict[str, Any], page: Page) -> None:
     what = "a step" if found["unit"] == "step" else "a launch (no steady steps: start-up included)"
     page.line(
         f"  {what}: {found['a_ms']:.3g} ms → {found['b_ms']:.3g} ms, {found['pairs']} pairs of {data['how']}, "
-        f"{found['discarded']} discarded{_reasons(found)}; noise floor {data['noise_floor']:.1%}"
+        f"{found['discarded']} discarded{_reasons(found)}; {_floor(data)}"
     )
     if found["verdict"] == "inconclusive":
         page.line(
@@ -50,6 +51,11 @@ def show_proof(data: dict[str, Any], page: Page) -> None:
         page.line(
             f"  The program's results differ, so this is no proof: {before or 'nothing'} / {after or 'nothing'}"
         )
+
+
+def _floor(data: dict[str, Any]) -> str:
+    floor = data["noise_floor"]
+    return "noise floor not known: too few pairs" if floor is None else f"noise floor {floor:.1%}"
 
 
 def _reasons(found: dict[str, Any]) -> str:

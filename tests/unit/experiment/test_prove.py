@@ -8,7 +8,8 @@ import pytest
 from sonde.errors import InputError, UsageError
 from sonde.experiment.arm import Arm, Measurement
 from sonde.experiment.paired import Paired
-from sonde.experiment.prove import arms_of, flip_measure, outcome_of, predicted_of, prove, taken_back
+from sonde.experiment.proof import outcome_of, predicted_of
+from sonde.experiment.prove import arms_of, flip_measure, prove, taken_back
 from sonde.insights.model import Experiment, Insight, Saving
 
 COMMAND = ("python", "train.py")

@@ -55,3 +55,13 @@ def test_orders_are_balanced_and_depend_on_the_seed() -> None:
     first = list(itertools.islice(pair_orders(1), 40))
     assert first.count(("A", "B")) == 20
     assert first != list(itertools.islice(pair_orders(2), 40))
+
+
+def test_an_unknown_noise_floor_claims_nothing() -> None:
+    """One pair against another: no floor, no interval, so neither a difference nor equality."""
+    verdict = judge(np.array([-0.4]), float("inf"))
+    assert verdict.word == "inconclusive"
+    assert verdict.more_pairs >= 2
+    quiet = judge(np.random.default_rng(0).normal(0, 0.001, 10), float("inf"))
+    assert quiet.word == "same"
+    assert "below 0." in quiet.reason

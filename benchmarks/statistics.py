@@ -1,0 +1,100 @@
+"""How often each design of a comparison is wrong, and how often it finds what is there.
+
+Usage: python -m benchmarks.statistics [--trials 200]            synthetic drift; about 8 minutes of CPU time
+       python -m benchmarks.statistics aa|planted|tune|repair …  real programs; see --help of each
+
+Synthetic: a machine that drifts, shifts and spikes (trials/machine.py) runs A and B; B is slower by 0, 1, 3 or
+10 %. Ours is the engine of `sonde prove` itself, noise floor included; the others are the designs of hyperfine
+(all runs of A, then all of B; Welch's t) and pyperf (20 processes of 3 values each, file after file;
+t-test). Printed: the share of trials called different, with its exact 95 % interval, and launches used.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from benchmarks.environment import write
+from benchmarks.trials.machine import Machine
+from benchmarks.trials.share import interval_of_share
+from sonde.experiment.arm import Arm, Measurement
+from sonde.experiment.paired import Paired
+from sonde.experiment.statistics import welch
+
+EFFECTS = (0.0, 0.01, 0.03, 0.10)
+A, B = Arm("A", ("a",)), Arm("B", ("b",))
+Design = Callable[[Machine, float], tuple[bool, int]]  # called different?, launches used
+
+
+def ours(machine: Machine, effect: float) -> tuple[bool, int]:
+    def measure(arm: Arm, padding: int) -> Measurement:
+        return Measurement(machine.launch(effect if arm is B else 0.0), 30, 0, "")
+
+    engine = Paired(measure, seed=machine.seed)
+    found = engine.compare(A, B, engine.noise_floor(A))
+    return found.verdict.word in ("faster", "slower"), machine.launches
+
+
+def hyperfine(machine: Machine, effect: float) -> tuple[bool, int]:
+    """Ten runs of A, then ten of B; its own t-test script at 5 %."""
+    a = np.array([[machine.launch(0.0) for _ in range(10)]])
+    b = np.array([[machine.launch(effect) for _ in range(10)]])
+    return bool(welch(a, b).p[0] <= 0.05), machine.launches
+
+
+def pyperf(machine: Machine, effect: float) -> tuple[bool, int]:
+    """Twenty processes of three values for A, then for B; t-test over all values at 5 %."""
+    sides = []
+    for change in (0.0, effect):
+        values: list[float] = []
+        for _ in range(20):
+            process = machine.launch(change)
+            values += (process * machine.rng.lognormal(0, 0.005, 3)).tolist()
+        sides.append(np.array([values]))
+    return bool(welch(sides[0], sides[1]).p[0] <= 0.05), machine.launches
+
+
+DESIGNS: dict[str, Design] = {"sonde": ours, "hyperfine": hyperfine, "pyperf": pyperf}
+
+
+def synthetic(trials: int) -> list[dict[str, object]]:
+    """One row per design and effect."""
+    rows: list[dict[str, object]] = []
+    for name, design in DESIGNS.items():
+        for effect in EFFECTS:
+            outcomes = [design(Machine(seed), effect) for seed in range(trials)]
+            called = sum(different for different, _ in outcomes)
+            low, high = interval_of_share(called, trials)
+            launches = float(np.mean([used for _, used in outcomes]))
+            rows.append(
+                {"design": name, "effect": effect, "trials": trials, "called_different": called / trials,
+                 "low": low, "high": high, "mean_launches": launches}
+            )  # fmt: skip
+            print(
+                f"{name:10} planted {effect:4.0%}: different in {called / trials:6.1%} "
+                f"[{low:.1%}, {high:.1%}], {launches:.0f} launches",
+                flush=True,
+            )
+    return rows
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--trials", type=int, default=200)
+    sub = parser.add_subparsers(dest="campaign")
+    from benchmarks.trials import campaigns
+
+    campaigns.add_parsers(sub)
+    options = parser.parse_args(words)
+    if options.campaign:
+        options.run(options)
+        return
+    print(write("statistics", {"rows": synthetic(options.trials)}))
+
+
+if __name__ == "__main__":
+    main()
