@@ -51,7 +51,7 @@ traces: .make/test-environment .make/native  ## every real trace against a plain
 web: .make/web  ## build the report's page into sonde/render/assets
 	cd web && npm --silent run check && npm --silent run build
 
-native: .make/native  ## the two C++ libraries, into sonde/_native
+native: .make/native  ## the C++ libraries, into sonde/_native
 
 clean:  ## remove everything that make made
 	rm -rf .venv .make build demo sonde/_native

@@ -94,6 +94,7 @@ class _Walk:
         self.classes = [CLASSES[c] for c in work.kind_class.tolist()]
         self.found: list[Stretch] = []
         self.at = end_ns
+        self.next_call = len(self.call_rows)  # calls from here on are behind the walk: none is passed twice
         self.inferred = 0
 
     def path(self) -> CriticalPath:
@@ -139,13 +140,14 @@ class _Walk:
 
     def _on_host(self, led_to: int) -> tuple[int, int]:
         """Back to the last call that waited for the device, or to the window's start."""
-        at = bisect_right(self.call_end, self.at) - 1
+        at = min(bisect_right(self.call_end, self.at), self.next_call) - 1
         while at >= 0 and self.call_end[at] > self.low:
             event = self._ended_by(self.call_end[at])
             if event >= 0 and self.end[event] > self.call_start[at]:
                 name = self.call_names[self.call_rows[at]] or ""
                 self._take(self.call_end[at], "cpu", self._leading_to(led_to), led_to)
                 self._take(self.end[event], "sync", name, self.call_rows[at])
+                self.next_call = at
                 return event, -1
             at -= 1  # the device had finished before the call: it cost the host its own time only
         self._take(self.low, "cpu", self._leading_to(led_to), led_to)

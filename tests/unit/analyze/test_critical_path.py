@@ -70,6 +70,15 @@ def test_a_stream_that_waits_for_another_is_seen_through() -> None:
     assert path.inferred == 1
 
 
+def test_an_event_of_no_length_that_seems_launched_after_it_ran_ends_the_walk() -> None:
+    """The wait ends at the event, the event leads back to the host at the same moment: a circle once."""
+    calls = launches(
+        {"start": 79, "end": 85}, {"start": 23, "end": 27, "name": "cudaDeviceSynchronize", "kind": "sync"}
+    )
+    path = walk(kernels({"start": 27, "end": 27, "launch": 0, "stream": 1}), calls, 0, 100)
+    assert sum(path.by_bound_ns.values()) == 100_000
+
+
 times = st.integers(0, 80)
 events = st.lists(
     st.tuples(times, st.integers(0, 20), times, st.integers(0, 9), st.integers(0, 2)), max_size=12
