@@ -1,7 +1,9 @@
 """Steps of a program: how long each took, where warm-up ends, how the time splits into phases.
 
 In: `marks`. Out: one `StepReport` per process that made steps. Warm-up is the leading
-run of steps that are slower than the steady ones; it is kept apart from every statistic.
+run of steps that are slower than the steady ones; it is kept apart from every statistic. So are the steps
+that touch a deep window or a capture of primitives: the observers slow them down. Only where that would
+leave too few (`--window all`) do they count.
 """
 
 from __future__ import annotations
@@ -26,12 +28,13 @@ class Step:
     index: int
     start_ns: int
     duration_ns: int
-    phase_ns: dict[str, int]
+    phase_ns: dict[str, int]  # empty when the phases of this step were not recorded
+    in_window: bool = False  # a deep window or a capture was open during it: slower than it would be
 
 
 @dataclass(frozen=True)
 class StepReport:
-    """The steps of one process. Medians and percentiles are of the steps after warm-up."""
+    """The steps of one process. Medians and percentiles are of the steps after warm-up, outside windows."""
 
     process: int
     kind: str  # train, inference or user
@@ -41,17 +44,20 @@ class StepReport:
     p10_ns: float
     p90_ns: float
     phase_ns: dict[str, float]  # median of each phase after warm-up, "other" included
+    left_out: int = 0  # steps after warm-up that are in no statistic because a window was open
 
 
 def step_reports(marks: Table) -> list[StepReport]:
     """One report per process, in the order of process numbers."""
     kinds = marks.text("kind")
     steps, phases = marks.take(kinds.equals("step")), marks.take(kinds.equals("phase"))
+    windows = marks.take(kinds.equals("window"))
     return [
         _report(
             process,
             steps.take(steps.array("process") == process),
             phases.take(phases.array("process") == process),
+            windows.take(windows.array("process") == process),
         )
         for process in np.unique(steps.array("process")).tolist()
     ]
@@ -79,24 +85,41 @@ def warmup_steps(durations: Array) -> int:
     return end if slow_share**end <= CHANCE else 0
 
 
-def _report(process: int, steps: Table, phases: Table) -> StepReport:
+def _report(process: int, steps: Table, phases: Table, windows: Table) -> StepReport:
     steps = steps.take(np.lexsort((steps.array("start_ns"), steps.array("number"))))
     start, end = steps.array("start_ns"), steps.array("end_ns")
     names, exclusive = phase_times(start, end, phases)
     durations = (end - start).astype(np.float64)
-    warmup = warmup_steps(durations)
+    slowed = touched(start, end, windows)
+    free = np.flatnonzero(~slowed)
+    if len(free) < FEWEST_STEPS:
+        free = np.arange(len(start))
+    warmup_free = warmup_steps(durations[free])
+    warmup = int(free[warmup_free]) if warmup_free else 0
+    # Runs of very short steps have phases for some of them only, and the steps say so.
+    shown = ~np.array(
+        [bool(text) and '"phases": false' in text for text in steps.text("extra").tolist()], np.bool_
+    )
     rows = [
         Step(
             int(steps.array("number")[i]),
             int(start[i]),
             int(end[i] - start[i]),
-            {name: int(exclusive[i, j]) for j, name in enumerate(names) if exclusive[i, j] > 0},
+            {name: int(exclusive[i, j]) for j, name in enumerate(names) if exclusive[i, j] > 0}
+            if shown[i]
+            else {},
+            bool(slowed[i]),
         )
         for i in range(len(steps))
     ]
-    steady = durations[warmup:]
+    counted = free[warmup_free:]
+    steady = durations[counted]
     low, middle, high = np.percentile(steady, [10, 50, 90]).tolist() if len(steady) else (0.0, 0.0, 0.0)
-    medians = {name: float(np.median(exclusive[warmup:, j])) for j, name in enumerate(names)}
+    with_phases = counted[shown[counted]]
+    medians = {
+        name: float(np.median(exclusive[with_phases, j])) if len(with_phases) else 0.0
+        for j, name in enumerate(names)
+    }
     return StepReport(
         process,
         steps.text("name")[0] or "",
@@ -106,7 +129,17 @@ def _report(process: int, steps: Table, phases: Table) -> StepReport:
         low,
         high,
         {n: v for n, v in medians.items() if v},
+        len(steps) - warmup - len(counted),
     )
+
+
+def touched(start_ns: Array, end_ns: Array, windows: Table) -> Array:
+    """Which steps overlap a window."""
+    order = np.argsort(windows.array("start_ns"), kind="stable")
+    begins, ends = windows.array("start_ns")[order], np.maximum.accumulate(windows.array("end_ns")[order])
+    before = np.searchsorted(begins, end_ns, side="left")  # windows that begin before the step's end
+    latest = np.where(before > 0, ends[np.maximum(before - 1, 0)] if len(ends) else 0, -1)
+    return latest > start_ns
 
 
 def phase_times(start_ns: Array, end_ns: Array, phases: Table) -> tuple[list[str], Array]:

@@ -84,6 +84,55 @@ def test_compilations_breaks_and_recompiles_are_noted(tmp_path: Path) -> None:
     assert "print" in breaks[0]["reason"]
 
 
+def test_an_optimizer_inside_a_compiled_function_does_not_hide_the_steps(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+        import torch
+        model = torch.nn.Linear(3, 3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        @torch.compile(backend="eager")
+        def update():
+            optimizer.step()
+        @torch.compile(backend="eager")
+        def helper(x):
+            return x + 1
+        for batch in range(12):      # gradients of two batches per step
+            model(helper(torch.ones(2, 3))).sum().backward()
+            if batch % 2:
+                update()
+                optimizer.zero_grad()
+        assert update.__name__ == "update" and hasattr(update, "_torchdynamo_orig_callable")
+        """,
+    )
+    assert done.code == 0, done.stderr  # torch itself warns that it ignores a record function
+    assert done.marks("phase", "optimizer") == 0
+    assert done.marks("phase", "backward") == 12
+    assert done.marks("step") == done.marks("step", "train") == 6
+
+
+def test_a_training_step_compiled_as_a_whole_is_a_step(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+        import torch
+        model = torch.nn.Linear(3, 3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        @torch.compile(backend="eager")
+        def train(x):
+            optimizer.zero_grad()
+            loss = model(x).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+        for _ in range(7):
+            train(torch.ones(2, 3))
+        """,
+    )
+    assert done.code == 0, done.stderr  # torch itself warns that it ignores a record function
+    assert done.marks("step") == done.marks("step", "train") == 7
+
+
 FUSED = """
 import torch
 class Net(torch.nn.Module):

@@ -6,6 +6,7 @@ import os
 import signal
 from pathlib import Path
 
+from sonde.analyze.steps import step_reports
 from tests.lifecycle.observed import needs_torch, run
 
 pytestmark = needs_torch
@@ -181,3 +182,69 @@ def test_signals_and_exit_codes_are_the_programs_own(tmp_path: Path) -> None:
     assert done.code == 1
     assert "shapes cannot be multiplied" in done.stderr
     assert os.path.basename(__file__) not in done.stderr
+
+
+def test_a_step_that_the_scaler_leaves_out_is_a_step(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+        import torch
+        model = torch.nn.Linear(3, 3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        scaler = torch.amp.GradScaler("cpu")
+        stepped = []
+        optimizer.register_step_post_hook(lambda *_: stepped.append(1))
+        for batch in range(20):
+            x = torch.ones(2, 3) * (float("inf") if batch % 5 == 4 else 1.0)
+            optimizer.zero_grad()
+            scaler.scale(model(x).sum()).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        print(len(stepped))
+        """,
+    )
+    assert (done.code, done.stderr, done.stdout) == (0, "", "16\n")
+    assert done.marks("step") == done.marks("step", "train") == 20
+
+
+def test_very_short_training_steps_are_counted_exactly_with_phases_for_some(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+        import torch
+        class Still(torch.optim.Optimizer):
+            def step(self): pass
+        first, second = (Still([torch.zeros(1)], {}) for _ in range(2))
+        for _ in range(3000): first.step()
+        for _ in range(1000): second.step()
+        for _ in range(500): first.step(); second.step()
+        """,
+    )
+    assert (done.code, done.stderr) == (0, "")
+    # Where one optimizer takes over from another, one step may be seen as part of a pair.
+    assert abs(done.marks("step") - 4500) <= 2
+    assert 64 <= done.marks("phase", "optimizer") < 2500
+
+
+def test_slow_first_steps_are_warm_up_within_one(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        LOOP
+        + """
+import time
+def burn(seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+number = 0
+for epoch in range(8):
+    for x, y in data:
+        burn(0.08 if number < 6 else 0.02)
+        step(x, y)
+        number += 1
+""",
+    )
+    assert (done.code, done.stderr) == (0, "")
+    (report,) = step_reports(done.framework().tables["marks"])
+    assert len(report.steps) == 40
+    assert abs(report.warmup - 6) <= 1

@@ -9,7 +9,15 @@ import threading
 from functools import partial
 from typing import Any
 
-from sonde.record.observe import data_loading, garbage, modules, own_profiler, settings, training
+from sonde.record.observe import (
+    compiled_calls,
+    data_loading,
+    garbage,
+    modules,
+    own_profiler,
+    settings,
+    training,
+)
 from sonde.record.observe.events import TRAIN_STEP, Record
 from sonde.record.observe.session import Session
 from sonde.record.observe.steps import Pace, StepTracker
@@ -28,6 +36,7 @@ class ThreadState:
     __slots__ = (
         "burst",
         "in_backward",
+        "in_compiled",
         "optimizers",
         "pace",
         "quiet",
@@ -45,7 +54,7 @@ class ThreadState:
         self.steps: StepTracker
         self.burst = modules.Burst()
         self.said_ns = -1  # when the program last called sonde.step()
-        self.in_backward = False
+        self.in_backward = self.in_compiled = False
         self.optimizers = 0  # optimizer steps under way, one inside the other
         self.started_ns = -1  # when the outermost of them began
         self.stepped = 0  # optimizer steps so far
@@ -82,6 +91,7 @@ class Observation:
             training.observe,
             data_loading.observe,
             modules.observe,
+            compiled_calls.observe,
             own_profiler.observe,
             settings.observe,
         )

@@ -1,0 +1,113 @@
+"""What `sonde run` with its defaults costs each example: CPU time of the program's processes, as a ratio to nothing.
+
+Usage: python -m benchmarks.defaults [--rounds N] [--examples vae gpt …] [--scale S]
+Plain and recorded runs alternate, in random order within a round, and the ratio is taken within the round. CPU time
+is user plus system of the program and all its children, as the kernel accounts it; what Sonde does after the
+program has ended is measured apart (`after_s`), and so is what it does before (`before_s`). Steps are multiplied by
+--scale. Printed per example: median and range of the ratio; then the sum over all examples, round by round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.environment import write
+
+ROOT = Path(__file__).resolve().parent.parent
+STEPS = {"vae": 250, "gpt": 60, "convnet": 20, "mlp": 300, "loader": 100, "matmul_add": 200}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--scale", type=float, default=1.0, help="times the examples' own number of steps")
+    parser.add_argument("--examples", nargs="+", default=list(STEPS))
+    parser.add_argument("--options", default="", help="further options of sonde run")
+    options = parser.parse_args()
+    order = random.Random(1)
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in options.examples}
+    for _ in range(options.rounds):
+        for name in options.examples:
+            one: dict[str, float] = {}
+            for recorded in order.sample([False, True], 2):
+                one |= run(
+                    name, max(round(STEPS[name] * options.scale), 1), recorded, options.options.split()
+                )
+            found[name].append({**one, "ratio": one["recorded_s"] / one["plain_s"]})
+    rows = []
+    for name, values in found.items():
+        ratios = sorted(v["ratio"] for v in values)
+        row = {"example": name, "ratio": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]}
+        row |= {key: statistics.median(v[key] for v in values) for key in values[0] if key != "ratio"}
+        rows.append(row)
+        print(
+            f"{name:12} {row['ratio']:.3f}  [{row['low']:.3f}, {row['high']:.3f}]  {row['plain_s']:.2f} s of CPU, "
+            f"{row['windows']:.0f} windows that say they cost {row['windows_s'] * 1e3:.0f} ms, "
+            f"after the program {row['after_s']:.2f} s",
+            flush=True,
+        )
+    sums = sorted(
+        sum(found[name][i]["recorded_s"] for name in found) / sum(found[name][i]["plain_s"] for name in found)
+        for i in range(options.rounds)
+    )
+    print(f"{'in sum':12} {statistics.median(sums):.3f}  [{sums[0]:.3f}, {sums[-1]:.3f}]")
+    print(write("defaults", {"rounds": options.rounds, "scale": options.scale, "rows": rows, "sums": sums}))
+
+
+def run(name: str, steps: int, recorded: bool, options: list[str]) -> dict[str, float]:
+    """One run of an example; CPU seconds by wait4 (plain) or by the recording's own wait4 of the program."""
+    script = [str(ROOT / "examples" / f"{name}.py"), "--steps", str(steps)]
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        if not recorded:
+            del environment["PYTHONPATH"]
+            process = subprocess.Popen(
+                [sys.executable, *script], env=environment, stdout=subprocess.DEVNULL, cwd=folder
+            )
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode:
+                raise SystemExit(f"{name} failed")
+            return {"plain_s": usage.ru_utime + usage.ru_stime}
+        target = Path(folder) / "out.sonde"
+        start = time.monotonic()
+        command = [sys.executable, "-m", "sonde", "run", "-o", str(target), *options, *script]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=folder)
+        total = time.monotonic() - start
+        if done.returncode:
+            raise SystemExit(f"{name} failed: {done.stderr[-500:]}")
+        return {**_figures(target), "total_s": total}
+
+
+def _figures(target: Path) -> dict[str, float]:
+    from sonde.store.reader import open_recording
+
+    recording = open_recording(target)
+    processes, marks = recording.table("processes"), recording.table("marks")
+    first = int(processes.array("process").argmin())
+    cpu_s = (processes.array("cpu_user_ns")[first] + processes.array("cpu_system_ns")[first]) / 1e9
+    windows = marks.take(marks.text("kind").equals("window"))
+    costs = [json.loads(text or "{}").get("cost_ns", 0) for text in windows.text("extra").tolist()]
+    end_ns = int(processes.array("end_ns")[first])
+    written = (target / "meta.json").stat().st_mtime_ns - recording.meta.clock.epoch_offset_end_ns
+    return {
+        "recorded_s": float(cpu_s),
+        "windows": float(len(windows)),
+        "windows_s": sum(costs) / 1e9,
+        "after_s": (written - end_ns) / 1e9,
+    }
+
+
+if __name__ == "__main__":
+    main()

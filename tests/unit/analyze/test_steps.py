@@ -1,0 +1,78 @@
+"""Which steps count in the statistics."""
+
+from __future__ import annotations
+
+from sonde.analyze.steps import step_reports
+from sonde.columns import Table
+from sonde.store import build
+
+MS = 1_000_000
+
+
+def _marks(steps: list[tuple[int, str | None]], windows: list[tuple[int, int, str]]) -> Table:
+    """Steps one after the other with their milliseconds and `extra`, and windows."""
+    kind, name, number, start, end, extra = [], [], [], [], [], []
+    at = 1
+    for index, (duration, more) in enumerate(steps):
+        for what, label, until in (
+            ("step", "train", at + duration),
+            ("phase", "backward", at + duration // 2),
+        ):
+            kind.append(what)
+            name.append(label)
+            number.append(index if what == "step" else -1)
+            start.append(at * MS)
+            end.append(until * MS)
+            extra.append(more if what == "step" else None)
+        at += duration
+    for begin, until, label in windows:
+        kind.append("window")
+        name.append(label)
+        number.append(0)
+        start.append(begin * MS)
+        end.append(until * MS)
+        extra.append(None)
+    count = len(kind)
+    return build.table(
+        "marks",
+        count,
+        mark=list(range(count)),
+        process=[0] * count,
+        thread=[0] * count,
+        kind=kind,
+        name=name,
+        number=number,
+        start_ns=start,
+        end_ns=end,
+        extra=extra,
+    )
+
+
+def test_steps_that_touch_a_window_or_a_capture_are_in_no_statistic() -> None:
+    durations = [10] * 10 + [50, 60] + [10] * 10 + [300] + [10] * 3  # 301..., then a capture
+    marks = _marks([(d, None) for d in durations], [(102, 205, "complete"), (312, 600, "primitives")])
+    (report,) = step_reports(marks)
+    assert [step.index for step in report.steps if step.in_window] == [10, 11, 22]
+    assert report.left_out == 3
+    assert (report.p10_ns, report.median_ns, report.p90_ns) == (10 * MS, 10 * MS, 10 * MS)
+    assert report.warmup == 0
+    assert len(report.steps) == 26
+
+
+def test_slow_window_steps_at_the_start_are_no_warm_up() -> None:
+    (report,) = step_reports(_marks([(40, None)] * 3 + [(10, None)] * 20, [(1, 120, "complete")]))
+    assert (report.warmup, report.left_out) == (0, 3)
+
+
+def test_when_all_is_a_window_all_steps_count() -> None:
+    (report,) = step_reports(_marks([(10, None)] * 8, [(1, 500, "complete")]))
+    assert (report.median_ns, report.left_out) == (10 * MS, 0)
+
+
+def test_phases_come_from_the_steps_that_have_them() -> None:
+    steps = [(10, None if i % 4 == 0 else '{"phases": false}') for i in range(20)]
+    marks = _marks(steps, [])
+    (report,) = step_reports(marks)
+    assert report.phase_ns == {"backward": 5 * MS, "other": 5 * MS}
+    assert report.steps[1].phase_ns == {}
+    assert report.steps[4].phase_ns == {"backward": 5 * MS, "other": 5 * MS}
