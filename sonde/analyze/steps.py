@@ -97,9 +97,7 @@ def _report(process: int, steps: Table, phases: Table, windows: Table) -> StepRe
     warmup_free = warmup_steps(durations[free])
     warmup = int(free[warmup_free]) if warmup_free else 0
     # Runs of very short steps have phases for some of them only, and the steps say so.
-    shown = ~np.array(
-        [bool(text) and '"phases": false' in text for text in steps.text("extra").tolist()], np.bool_
-    )
+    shown = ~np.array(['"phases": false' in (text or "") for text in steps.text("extra").tolist()], np.bool_)
     rows = [
         Step(
             int(steps.array("number")[i]),
