@@ -180,6 +180,15 @@ def _losses(trace: NativeTrace, lost: dict[str, int], ops: Ops, device: Device) 
                 "calls of one thread overlap without nesting; the parent is the nearest that holds the call",
             )
         )
+    if ops.stacks_cut:
+        rows.append(
+            (
+                "stacks_cut",
+                ops.stacks_cut,
+                "stacks",
+                "the stacks of all ops would take too much memory; the eight frames nearest to the op are kept",
+            )
+        )
     if device.without_launch:
         rows.append(
             (

@@ -74,6 +74,7 @@ class Ops:
     track: Array
     collective: Text  # own arguments or those of the nearest op around it
     unnested: int  # calls that overlap their predecessor without nesting
+    stacks_cut: int  # distinct stacks of which only the frames nearest to the op are kept
 
 
 def ops_of(trace: NativeTrace, events: Events, clock: Clock, thread_of_track: Array) -> Ops:
@@ -98,6 +99,9 @@ def ops_of(trace: NativeTrace, events: Events, clock: Clock, thread_of_track: Ar
     kind = _backward_by_thread(kind, sequence, forward_thread)
     forward_op = _forward_by_sequence(sequence, forward_thread, start)
     _forward_by_arrows(trace, clock, thread_of_track, track, start, end, parent, forward_op)
+    origin, stacks_cut = python_columns(
+        parent, name, kind, trace.text(args["call_stack"]), trace.text(args["hierarchy"])
+    )
     columns: dict[str, Column] = {
         "op": np.arange(count, dtype=np.int64),
         "thread": thread_of_track[track],
@@ -117,10 +121,10 @@ def ops_of(trace: NativeTrace, events: Events, clock: Clock, thread_of_track: Ar
         "extra": trace.text(extra),
         "cpu_mem_bytes": np.zeros(count, np.int64),
         "device_mem_bytes": np.zeros(count, np.int64),
-        **python_columns(parent, name, kind, trace.text(args["call_stack"]), trace.text(args["hierarchy"])),
+        **origin,
     }
     inherited = call_tree.inherit(parent, collective)
-    return Ops(build.table("ops", count, **columns), track, trace.text(inherited), unnested)
+    return Ops(build.table("ops", count, **columns), track, trace.text(inherited), unnested, stacks_cut)
 
 
 def _kinds(name: Text, category: Text) -> Text:

@@ -19,21 +19,22 @@ _MODULE = "nn.Module: "
 
 def python_columns(
     parent: Array, name: Text, kind: Text, call_stack: Text, hierarchy: Text
-) -> dict[str, Column]:
-    """The columns module, file, line and stack of `ops`."""
+) -> tuple[dict[str, Column], int]:
+    """The columns module, file, line and stack of `ops`, and how many stacks had to be cut."""
     is_frame = kind.matches(("python", "module"))
     if is_frame.any():
-        stack, file, line = _from_rows(parent, name, is_frame)
+        stack, file, line, cut = _from_rows(parent, name, is_frame)
         module = _modules(parent, name, kind.equals("module"))
     else:
+        cut = 0
         stack, file, line = _from_argument(call_stack)
         module = Text.full(len(name), None)
     if any(hierarchy.values):
         module = _first_known(hierarchy, module)
-    return {"module": module, "file": file, "line": line, "stack": stack}
+    return {"module": module, "file": file, "line": line, "stack": stack}, cut
 
 
-def _from_rows(parent: Array, name: Text, is_frame: Array) -> tuple[Text, Text, Array]:
+def _from_rows(parent: Array, name: Text, is_frame: Array) -> tuple[Text, Text, Array, int]:
     node, node_parent, node_label = call_tree.chains(parent, is_frame, name.codes)
     frames = [name.values[label] for label in node_label.tolist()]
     parents = node_parent.tolist()
@@ -46,6 +47,7 @@ def _from_rows(parent: Array, name: Text, is_frame: Array) -> tuple[Text, Text, 
         depth[i] = depth[above] + 1 if above >= 0 else 1
         length[i] = (length[above] + 1 if above >= 0 else 0) + len(frames[i])
     limit = _NEAREST if int(length[used].sum()) > _STACK_CHARACTERS else None
+    cut = 0 if limit is None else int((depth[used] > limit).sum())
     texts: list[str] = []
     code_of_node = np.full(len(frames) + 1, -1, np.int32)
     for i in used.tolist():
@@ -70,7 +72,7 @@ def _from_rows(parent: Array, name: Text, is_frame: Array) -> tuple[Text, Text, 
         file_code[i] = interner(frame.file)
         line_of[i] = frame.line
     of_row = user[node]  # node -1 reads the last entry, which is -1
-    return Text(codes, texts), Text(file_code[of_row], interner.values), line_of[of_row]
+    return Text(codes, texts), Text(file_code[of_row], interner.values), line_of[of_row], cut
 
 
 def _from_argument(call_stack: Text) -> tuple[Text, Text, Array]:

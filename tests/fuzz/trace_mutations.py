@@ -24,6 +24,7 @@ from sonde.importers.trace_library import Limits, NativeTrace
 
 MEMORY_BYTES = 2 << 30
 SECONDS_EACH = 20
+WHOLE_BYTES = 300_000  # traces up to this size are mutated as a whole, the head of larger ones
 LIMITS = Limits(value_bytes=1 << 20, metadata_bytes=4 << 20, metadata_entries=1000)
 TOKENS = [b'"', b"{", b"}", b"[", b"]", b",", b":", b"\\", b"\\u12", b"nan", b"-inf", b"1e999", b"\xff\xfe"]
 TOKENS += [b'"ph":"X"', b'"args":{', b'"traceEvents":[', b"\x1f\x8b", b"9" * 40, b"\n", b"\x00", b"null"]
@@ -34,7 +35,7 @@ def seeds(files: list[Path]) -> list[bytes]:
     found = []
     for path in files:
         data = path.read_bytes()
-        found.append(data[:30_000])
+        found.append(data if len(data) <= WHOLE_BYTES else data[:30_000])
     events = [
         {"ph": "X", "cat": c, "name": f"n{i}", "pid": 1, "tid": i % 3, "ts": 10 * i + 0.125, "dur": 5 + i}
         | {"args": {"External id": i, "correlation": i, "Input Dims": [[1, 2]], "stream": 7, "device": 0}}

@@ -3,31 +3,45 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "trace/document.h"
 #include "trace/nest.h"
 #include "trace/trace.h"
 
 using sonde::trace::Trace;
 
 extern "C" {
-int sonde_trace_read_memory(const char* data, std::size_t size, const std::uint64_t* limits, Trace** out,
-                            char* error, std::size_t error_size);
-void sonde_trace_free(Trace* trace);
 void sonde_trace_fill(Trace* trace, int family, const std::int32_t* slot, const std::int32_t* kinds,
                       void* const* outputs);
 void sonde_trace_compose(Trace* trace, int family, const std::uint8_t* wanted, std::int32_t* out);
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 }
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  constexpr std::uint64_t kLimits[4] = {1 << 20, 1 << 20, 1000, 250};
-  Trace* trace = nullptr;
-  char error[256];
-  if (sonde_trace_read_memory(reinterpret_cast<const char*>(data), size, kLimits, &trace, error,
-                              sizeof error) != 0) {
-    return 0;
+namespace {
+
+// Inputs of odd size are inflated on a thread of their own, as large files are.
+std::unique_ptr<Trace> read(const std::uint8_t* data, std::size_t size) {
+  sonde::trace::Limits limits;
+  limits.value_bytes = limits.metadata_bytes = 1 << 20;
+  limits.metadata_entries = 1000;
+  auto trace = std::make_unique<Trace>(1);
+  try {
+    sonde::trace::Source source(reinterpret_cast<const char*>(data), size, limits.inflate_ratio, size % 2 != 0);
+    sonde::trace::DocumentReader(&source, trace.get(), limits).read();
+  } catch (const sonde::trace::InputFailure&) {
+    return nullptr;
   }
+  return trace;
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::unique_ptr<Trace> owned = read(data, size);
+  Trace* trace = owned.get();
+  if (trace == nullptr) return 0;
   // What Python does next: take arguments out, compose JSON, nest the calls.
   const std::size_t keys = trace->keys.size() + 1;
   for (int family = 0; family < sonde::trace::kFamilies; ++family) {
@@ -48,6 +62,5 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     sonde::trace::nest(static_cast<std::int64_t>(rows), store.track.data(), store.start_ns.data(),
                        store.duration_ns.data(), order.data(), parent.data());
   }
-  sonde_trace_free(trace);
   return 0;
 }

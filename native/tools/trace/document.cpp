@@ -82,6 +82,7 @@ void DocumentReader::read() {
     }
     ++trace_.documents;
   }
+  parser_.finish();
   switch (source_.inflate_failure()) {
     case Inflater::Failure::kNone: break;
     case Inflater::Failure::kTruncated: trace_.losses.add(Loss::kGzipTruncated, here()); break;

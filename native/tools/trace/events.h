@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trace/json.h"
+#include "trace/pairs.h"
 #include "trace/trace.h"
 
 namespace sonde::trace {
@@ -19,8 +20,17 @@ class EventParser {
   // p at '{'. On kOk, p is behind '}' and the event is in the trace; else nothing has changed but
   // interned strings.
   Status parse(const char*& p, std::uint64_t position);
+  // After the last event: gives the slices that came as two events their lengths.
+  void finish() { pairs_.settle(&trace_); }
 
  private:
+  // Losses to count when the event is kept, in Event::marks.
+  enum Mark : std::uint32_t {
+    kNotANumberMark = 1,
+    kNumberAsStringMark = 2,
+    kDuplicateMark = 4,
+    kTooManyKeysMark = 8,
+  };
   struct Event {
     char phase = 0;
     std::int32_t category = -1;
@@ -45,11 +55,13 @@ class EventParser {
   Status time(const char*& p, std::int64_t* out_ns, bool* given, bool* in_ns, Event* event);
   Status word(const char*& p, Event* event, Arg* arg);
   void keep(const Event& event, std::uint64_t position);
+  void keep_half(const Event& event, std::uint64_t position);
   void keep_metadata(const Event& event);
   void append(Store* store, const Event& event, std::int32_t name);
   Family family(std::int32_t category);
 
   Trace& trace_;
+  Pairs pairs_;
   std::string scratch_;
   std::vector<Arg> args_;
   std::vector<std::uint8_t> key_ignored_;

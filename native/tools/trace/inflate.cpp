@@ -4,43 +4,14 @@
 #include <cstring>
 #include <utility>
 
+#include "trace/crc.h"
+#include "trace/huffman.h"
+
 namespace sonde::trace {
 namespace {
 
-// A table entry: value << 16 | flag | extra bits << 8 | bits of the code. A code of length 0 marks
-// a pattern that no symbol has. For kSubtable the value is the subtable's start and `extra` its bits.
-constexpr std::uint32_t kLiteral = 0x8000;
-constexpr std::uint32_t kSubtable = 0x4000;
-constexpr std::uint32_t kEndOfBlock = 0x2000;
 constexpr std::size_t kInputPadding = 64;
 constexpr std::size_t kOutputSlack = 320;  // longest match plus the overshoot of word copies
-
-constexpr std::uint16_t kLengthBase[29] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
-                                           31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
-constexpr std::uint8_t kLengthExtra[29] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
-                                           2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
-constexpr std::uint16_t kDistBase[30] = {1,   2,   3,   4,   5,   7,    9,    13,   17,   25,
-                                         33,  49,  65,  97,  129, 193,  257,  385,  513,  769,
-                                         1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
-constexpr std::uint8_t kDistExtra[30] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
-                                         6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
-
-struct CrcTables {
-  std::uint32_t table[8][256];
-  constexpr CrcTables() : table() {
-    for (std::uint32_t i = 0; i < 256; ++i) {
-      std::uint32_t c = i;
-      for (int k = 0; k < 8; ++k) c = (c & 1) != 0 ? 0xEDB88320U ^ (c >> 1) : c >> 1;
-      table[0][i] = c;
-    }
-    for (int t = 1; t < 8; ++t) {
-      for (int i = 0; i < 256; ++i) {
-        table[t][i] = (table[t - 1][i] >> 8) ^ table[0][table[t - 1][i] & 0xFF];
-      }
-    }
-  }
-};
-constexpr CrcTables kCrc;
 
 std::uint64_t load64(const std::uint8_t* p) {
   std::uint64_t word;
@@ -49,18 +20,6 @@ std::uint64_t load64(const std::uint8_t* p) {
 }
 
 }  // namespace
-
-std::uint32_t crc32(std::uint32_t crc, const std::uint8_t* data, std::size_t size) {
-  std::uint32_t c = ~crc;
-  const auto& t = kCrc.table;
-  for (; size >= 8; size -= 8, data += 8) {
-    const std::uint64_t w = load64(data) ^ c;
-    c = t[7][w & 0xFF] ^ t[6][(w >> 8) & 0xFF] ^ t[5][(w >> 16) & 0xFF] ^ t[4][(w >> 24) & 0xFF] ^
-        t[3][(w >> 32) & 0xFF] ^ t[2][(w >> 40) & 0xFF] ^ t[1][(w >> 48) & 0xFF] ^ t[0][w >> 56];
-  }
-  for (; size > 0; --size, ++data) c = t[0][(c ^ *data) & 0xFF] ^ (c >> 8);
-  return ~c;
-}
 
 Inflater::Inflater(Read read)
     : read_(std::move(read)), input_(kInput + kInputPadding), output_(kHistory + kChunk + kOutputSlack) {
@@ -197,8 +156,8 @@ void Inflater::block() {
     std::fill(lengths + 280, lengths + 288, 8);
     std::uint8_t distances[32];
     std::fill(distances, distances + 32, 5);
-    build(lengths, 288, kLitBits, lit_table_.data(), static_cast<int>(lit_table_.size()), false);
-    build(distances, 32, kDistBits, dist_table_.data(), static_cast<int>(dist_table_.size()), true);
+    build_table(lengths, 288, kLitBits, lit_table_.data(), static_cast<int>(lit_table_.size()), Alphabet::kLiterals);
+    build_table(distances, 32, kDistBits, dist_table_.data(), static_cast<int>(dist_table_.size()), Alphabet::kDistances);
     state_ = State::kCodes;
   } else if (kind == 2) {
     if (read_lengths()) state_ = State::kCodes;
@@ -215,7 +174,7 @@ bool Inflater::read_lengths() {
   const int codes_given = static_cast<int>(bits(4)) + 4;
   std::uint8_t meta[19] = {};
   for (int i = 0; i < codes_given; ++i) meta[kOrder[i]] = static_cast<std::uint8_t>(bits(3));
-  if (!build(meta, 19, 7, lit_table_.data(), static_cast<int>(lit_table_.size()), true)) {
+  if (!build_table(meta, 19, 7, lit_table_.data(), static_cast<int>(lit_table_.size()), Alphabet::kCodeLengths)) {
     fail(Failure::kCorrupt);
     return false;
   }
@@ -258,86 +217,10 @@ bool Inflater::read_lengths() {
   }
   const bool fine =
       literals <= 286 && lengths[256] != 0 &&
-      build(lengths, literals, kLitBits, lit_table_.data(), static_cast<int>(lit_table_.size()), false) &&
-      build(lengths + literals, distances, kDistBits, dist_table_.data(),
-            static_cast<int>(dist_table_.size()), true);
+      build_table(lengths, literals, kLitBits, lit_table_.data(), static_cast<int>(lit_table_.size()), Alphabet::kLiterals) &&
+      build_table(lengths + literals, distances, kDistBits, dist_table_.data(), static_cast<int>(dist_table_.size()), Alphabet::kDistances);
   if (!fine) fail(overrun() ? Failure::kTruncated : Failure::kCorrupt);
   return fine;
-}
-
-// Canonical codes to a two-level table. `distances` also serves the code-length alphabet, whose
-// symbols stand for themselves (first_bits is 7 there).
-bool Inflater::build(const std::uint8_t* lengths, int count, int first_bits, std::uint32_t* table,
-                     int capacity, bool distances) {
-  int per_length[16] = {};
-  for (int i = 0; i < count; ++i) ++per_length[lengths[i]];
-  per_length[0] = 0;
-  int left = 1;
-  std::uint32_t next_code[16] = {};
-  std::uint32_t code = 0;
-  for (int length = 1; length < 16; ++length) {
-    left = left * 2 - per_length[length];
-    if (left < 0) return false;  // more codes than bit patterns
-    code = (code + static_cast<std::uint32_t>(per_length[length - 1])) << 1;
-    next_code[length] = code;
-  }
-  std::fill(table, table + capacity, 0U);
-  int used = 1 << first_bits;
-  int longest = 15;
-  while (longest > 1 && per_length[longest] == 0) --longest;
-  for (int length = 1; length < 16; ++length) {
-    for (int symbol = 0; symbol < count; ++symbol) {
-      if (lengths[symbol] != length) continue;
-      const int remaining = per_length[length]--;  // codes of this length not yet placed
-      std::uint32_t reversed = 0;
-      for (int b = 0; b < length; ++b) reversed |= ((next_code[length] >> b) & 1) << (length - 1 - b);
-      ++next_code[length];
-      std::uint32_t entry;
-      if (first_bits == 7) {
-        entry = static_cast<std::uint32_t>(symbol) << 16;
-      } else if (distances) {
-        if (symbol >= 30) continue;  // never valid in data: left as a hole
-        entry = static_cast<std::uint32_t>(kDistBase[symbol]) << 16 |
-                static_cast<std::uint32_t>(kDistExtra[symbol]) << 8;
-      } else if (symbol < 256) {
-        entry = static_cast<std::uint32_t>(symbol) << 16 | kLiteral;
-      } else if (symbol == 256) {
-        entry = kEndOfBlock;
-      } else if (symbol < 286) {
-        entry = static_cast<std::uint32_t>(kLengthBase[symbol - 257]) << 16 |
-                static_cast<std::uint32_t>(kLengthExtra[symbol - 257]) << 8;
-      } else {
-        continue;
-      }
-      if (length <= first_bits) {
-        for (std::uint32_t i = reversed; i < (1U << first_bits); i += 1U << length) {
-          table[i] = entry | static_cast<std::uint32_t>(length);
-        }
-        continue;
-      }
-      // A longer code: its first bits lead to a subtable sized for the longest code that shares them.
-      const std::uint32_t prefix = reversed & ((1U << first_bits) - 1);
-      if (table[prefix] == 0) {
-        int sub_bits = length - first_bits;
-        int room = (1 << sub_bits) - remaining;
-        for (int longer = length + 1; longer <= longest && room > 0; ++longer) {
-          ++sub_bits;
-          room = room * 2 - per_length[longer];
-        }
-        if (used + (1 << sub_bits) > capacity) return false;
-        table[prefix] = static_cast<std::uint32_t>(used) << 16 | kSubtable |
-                        static_cast<std::uint32_t>(sub_bits) << 8 | static_cast<std::uint32_t>(first_bits);
-        used += 1 << sub_bits;
-      }
-      const std::uint32_t start = table[prefix] >> 16;
-      const int sub_bits = static_cast<int>((table[prefix] >> 8) & 0xF);
-      if (length - first_bits > sub_bits) return false;
-      for (std::uint32_t i = reversed >> first_bits; i < (1U << sub_bits); i += 1U << (length - first_bits)) {
-        table[start + i] = entry | static_cast<std::uint32_t>(length - first_bits);
-      }
-    }
-  }
-  return true;
 }
 
 void Inflater::stored() {

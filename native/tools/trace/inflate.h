@@ -46,8 +46,6 @@ class Inflater {
   void codes();
   void trailer();
   bool read_lengths();
-  bool build(const std::uint8_t* lengths, int count, int first_bits, std::uint32_t* table, int capacity,
-             bool distances);
 
   Read read_;
   State state_ = State::kHeader;
@@ -71,8 +69,5 @@ class Inflater {
   std::array<std::uint32_t, 2400> lit_table_{};
   std::array<std::uint32_t, 1024> dist_table_{};
 };
-
-// CRC-32 as gzip defines it; `crc` is the value so far, 0 at the start.
-std::uint32_t crc32(std::uint32_t crc, const std::uint8_t* data, std::size_t size);
 
 }  // namespace sonde::trace

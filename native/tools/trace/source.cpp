@@ -25,7 +25,7 @@ Source::Source(const char* path, std::uint64_t ratio_limit) {
     if (::fstat(file_, &status) == 0 && S_ISDIR(status.st_mode)) {
       throw InputFailure("it is a folder, not a file");
     }
-    start(ratio_limit);
+    start(ratio_limit, status.st_size >= kAheadBytes);
   } catch (...) {
     ahead_.reset();  // its thread reads the file
     ::close(file_);  // a constructor that throws runs no destructor
@@ -33,9 +33,9 @@ Source::Source(const char* path, std::uint64_t ratio_limit) {
   }
 }
 
-Source::Source(const char* data, std::size_t size, std::uint64_t ratio_limit)
+Source::Source(const char* data, std::size_t size, std::uint64_t ratio_limit, bool inflate_ahead)
     : memory_(data), memory_left_(size) {
-  start(ratio_limit);
+  start(ratio_limit, inflate_ahead);
 }
 
 Source::~Source() {
@@ -43,7 +43,7 @@ Source::~Source() {
   if (file_ >= 0) ::close(file_);
 }
 
-void Source::start(std::uint64_t ratio_limit) {
+void Source::start(std::uint64_t ratio_limit, bool inflate_ahead) {
   ratio_limit_ = ratio_limit;
   char head[4];
   std::size_t have = 0;
@@ -55,10 +55,7 @@ void Source::start(std::uint64_t ratio_limit) {
   head_.assign(head, head + have);
   if (have >= 2 && head[0] == '\x1f' && head[1] == '\x8b') {
     inflater_ = std::make_unique<Inflater>([this](char* out, std::size_t size) { return read_raw(out, size); });
-    struct stat status{};
-    if (file_ >= 0 && ::fstat(file_, &status) == 0 && status.st_size >= kAheadBytes) {
-      ahead_ = std::make_unique<InflateAhead>(inflater_.get());
-    }
+    if (inflate_ahead) ahead_ = std::make_unique<InflateAhead>(inflater_.get());
   }
   // Bytes in memory get a buffer of their size: small inputs stay cheap.
   const std::size_t size = file_ < 0 && !inflater_ ? std::clamp<std::size_t>(memory_left_, 4096, kBuffer) : kBuffer;

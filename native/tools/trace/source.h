@@ -23,8 +23,9 @@ class Source {
  public:
   // Reads a file. `ratio_limit` guards against gzip bombs: plain bytes per compressed byte.
   Source(const char* path, std::uint64_t ratio_limit);
-  // Reads `size` bytes at `data`, which stay the caller's (tests and fuzzing).
-  Source(const char* data, std::size_t size, std::uint64_t ratio_limit);
+  // Reads `size` bytes at `data`, which stay the caller's (tests and fuzzing). `inflate_ahead` takes the
+  // thread that large files get, whatever the size.
+  Source(const char* data, std::size_t size, std::uint64_t ratio_limit, bool inflate_ahead = false);
   ~Source();
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
@@ -46,7 +47,7 @@ class Source {
   Inflater::Failure inflate_failure() const;
 
  private:
-  void start(std::uint64_t ratio_limit);
+  void start(std::uint64_t ratio_limit, bool inflate_ahead);
   std::size_t read_raw(char* out, std::size_t size);
   std::size_t read_plain(char* out, std::size_t size);
 

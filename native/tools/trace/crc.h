@@ -1,0 +1,12 @@
+// CRC-32 as gzip defines it, eight bytes at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sonde::trace {
+
+// `crc` is the value so far, 0 at the start.
+std::uint32_t crc32(std::uint32_t crc, const std::uint8_t* data, std::size_t size);
+
+}  // namespace sonde::trace
