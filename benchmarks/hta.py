@@ -3,8 +3,8 @@
     python -m benchmarks.hta --data ../shared/data/traces --hta-python VENV/bin/python [--rounds 1]
 
 The input is megatron_tp8, each rank 20 times over (1.6 million rows in all). Both tools run in processes of
-their own, interleaved: Sonde, HTA, Sonde three times, …; CPU seconds are those of the process and its workers, so a busy
-machine changes little. HTA needs pandas < 2.3 (with 3 its critical path raises).
+their own, interleaved: Sonde, HTA, Sonde three times, …; CPU seconds are those of the process and its
+workers, so a busy machine changes little. HTA needs pandas < 2.3 (with 3 its critical path raises).
 """
 
 from __future__ import annotations
