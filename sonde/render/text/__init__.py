@@ -13,6 +13,10 @@ VIEWS: dict[str, tuple[str, str]] = {
     ),
     "chain": ("sonde.render.text.chain", "from the Python line to the kernel: the dispatch chain of --op"),
     "steps": ("sonde.render.text.steps", "steps and phases, with warm-up set apart"),
+    "memory": (
+        "sonde.render.text.memory",
+        "running total, the peak and what was alive at it, growth over steps",
+    ),
     "threads": ("sonde.render.text.threads", "what each thread did: running, spinning, waiting"),
     "waits": ("sonde.render.text.waits", "time off the CPU by reason and place"),
     "primitives": ("sonde.render.text.primitives", "oneDNN and MKL calls by kind, implementation and shape"),
