@@ -13,6 +13,10 @@ VIEWS: dict[str, tuple[str, str]] = {
     ),
     "chain": ("sonde.render.text.chain", "from the Python line to the kernel: the dispatch chain of --op"),
     "steps": ("sonde.render.text.steps", "steps and phases, with warm-up set apart"),
+    "compile": (
+        "sonde.render.text.compile",
+        "torch.compile: its time, regions, graph breaks, recompiles, kernels",
+    ),
     "memory": (
         "sonde.render.text.memory",
         "running total, the peak and what was alive at it, growth over steps",

@@ -1,0 +1,118 @@
+"""`sonde show REC compile`: what torch.compile cost and did: regions, graph breaks, recompiles, kernels."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from sonde.analyze.compile_summary import compile_summary
+from sonde.render.text.page import Column, Page, bar
+from sonde.render.text.units import count, milliseconds, percent, place
+from sonde.render.text.view import ShowOptions
+from sonde.store.recording import Recording
+
+TABLES = ("marks", "processes", "samples", "stacks", "frames", "kernels")
+
+
+def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
+    """`span_ms`, `compile_ms`, `cache_hits`, `cache_misses`, `regions`, `recompiles`, `breaks`, `kernels`."""
+    found = compile_summary(*(recording.table(name) for name in TABLES))
+    regions = [_in_ms(asdict(r), "compile_ns") for r in found.regions]
+    return {
+        "span_ms": found.span_ns / 1e6,
+        "compile_ms": found.compile_ns / 1e6,
+        "cache_hits": sum(r.cache_hits for r in found.regions),
+        "cache_misses": sum(r.cache_misses for r in found.regions),
+        "recompiles": len(found.recompiles),
+        "regions": regions,
+        "breaks": [asdict(b) for b in found.breaks],
+        "kernels": [_in_ms(asdict(k), "time_ns") for k in found.kernels],
+    }
+
+
+def _in_ms(row: dict[str, Any], column: str) -> dict[str, Any]:
+    value = row.pop(column)
+    return {**row, column.replace("_ns", "_ms"): value / 1e6}
+
+
+def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
+    if not data["regions"] and not data["kernels"]:
+        page.line("Nothing was compiled: no torch.compile in this run, or no generated kernel in this trace.")
+        return
+    if data["regions"]:
+        _show_regions(data, page, options)
+    if data["breaks"]:
+        page.line()
+        page.heading("Graph breaks")
+        for found in data["breaks"][: options.limit]:
+            where = f"{place(found['file'])}:{found['line']}" if found["file"] else "line not known"
+            page.line(f"  {count(found['count'])} × {where}  {_first_line(found['reason'])}")
+    failed = [r for r in data["regions"] if r["recompile_reason"]]
+    if failed:
+        page.line()
+        page.heading("Recompiled, because a guard failed")
+        for region in failed[: options.limit]:
+            page.line(
+                f"  {region['compile_id']:5} {region['name']}  {_first_line(region['recompile_reason'])}"
+            )
+    if data["kernels"]:
+        _show_kernels(data, page, options)
+    page.next(
+        f"sonde show {options.name} chain --against {options.name}", f"sonde show {options.name} ops --native"
+    )
+
+
+def _show_regions(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
+    share = data["compile_ms"] / data["span_ms"] if data["span_ms"] else 0.0
+    rest = data["span_ms"] - data["compile_ms"]
+    page.heading(
+        f"Compiling took {milliseconds(data['compile_ms'])} ({percent(share)} of the run), "
+        f"everything else {milliseconds(rest)}"
+    )
+    page.line(
+        f"  {count(len(data['regions']))} compilations, {count(data['recompiles'])} of them again; Inductor's cache: "
+        f"{count(data['cache_hits'])} hits, {count(data['cache_misses'])} misses"
+    )
+    page.line()
+    most = max((r["compile_ms"] for r in data["regions"]), default=0.0) or 1.0
+    rows = [
+        (
+            r["compile_id"],
+            r["name"],
+            f"{place(r['file'])}:{r['line']}" if r["file"] else "–",
+            milliseconds(r["compile_ms"]),
+            bar(r["compile_ms"] / most, 10),
+            count(r["ops"]) if r["ops"] else "–",
+            f"{r['cache_hits']}/{r['cache_hits'] + r['cache_misses']}",
+        )
+        for r in data["regions"][: options.limit]
+    ]
+    columns = [Column("id"), Column("region", fold=True), Column("line", fold=True)]
+    columns += [
+        Column("compiling", right=True),
+        Column("", spare=2),
+        Column("operators", right=True, spare=1),
+    ]
+    page.table([*columns, Column("cache hits", right=True)], rows)
+
+
+def _show_kernels(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
+    page.line()
+    page.heading("Generated kernels and what was fused into them")
+    rows = [
+        (
+            k["name"],
+            milliseconds(k["time_ms"]) if k["samples"] else "–",
+            count(k["samples"]),
+            ", ".join(op.removeprefix("aten::") for op in k["fused"]),
+            ", ".join(place(line) for line in k["lines"][:2]) + (" …" if len(k["lines"]) > 2 else ""),
+        )
+        for k in data["kernels"][: options.limit]
+    ]
+    columns = [Column("kernel", fold=True), Column("time", right=True), Column("seen", right=True, spare=1)]
+    page.table([*columns, Column("fused operators", fold=True), Column("lines", fold=True)], rows)
+    page.line("“seen”: samples that ended in the kernel, or its runs on a device.")
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0].strip() if text.strip() else "no reason given"
