@@ -1,5 +1,7 @@
 // Two functions share the time about 70 to 30, in turns of a fraction of a millisecond. Prints the
 // share of `seventy` by the thread's own clock: the answer that a profile must give.
+// Turns differ in length at random: equal ones can beat in time with the kernel's 4 ms tick, to which the
+// timer engine is bound, and then samples are not independent looks.
 // usage: split SECONDS THREADS
 #include <pthread.h>
 #include <stdio.h>
@@ -24,11 +26,14 @@ __attribute__((noinline)) double thirty(int n) {
 
 static void* work(void* number) {
   long me = (long)number;
+  unsigned random = 2463534242u + (unsigned)me;
   double a = cpu_s(CLOCK_THREAD_CPUTIME_ID), end = a + seconds;
   while (a < end) {
-    seventy(40000);
+    random ^= random << 13, random ^= random >> 17, random ^= random << 5;
+    int turn = 5000 + (int)(random % 70000);
+    seventy(turn);
     double b = cpu_s(CLOCK_THREAD_CPUTIME_ID);
-    thirty(40000);
+    thirty(turn);
     double c = cpu_s(CLOCK_THREAD_CPUTIME_ID);
     in_seventy[me] += b - a;
     in_thirty[me] += c - b;
