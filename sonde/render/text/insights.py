@@ -57,7 +57,12 @@ def _show_insight(insight: Insight, page: Page, name: str, unit: str) -> None:
         page.line(f"   - {evidence.text}")
     for line in insight.fix.splitlines():
         page.line(f"       {line}", style="green")
-    page.line(f"   prove it: sonde prove {name} --insight {insight.rule}")
+    page.line(f"   prove it: sonde prove {name} {insight.rule}{_how(insight)}")
+
+
+def _how(insight: Insight) -> str:
+    """A change that only the user can make is proved by two commands."""
+    return " --before 'COMMAND' --after 'COMMAND'" if insight.experiment.kind in ("patch", "replay") else ""
 
 
 def _closing(report: Report, page: Page, everything: bool) -> None:
