@@ -1,7 +1,8 @@
 """Everything about one recording that a difference is made of: step times, and sheets by dimension.
 
 In: the tables of a recording. Out: `Profile`. `wanted_ops` are the operators that compiled kernels of
-either side contain (see `compare_fusion`): both sides must be split by the same names.
+either side contain (see `compare_fusion`): both sides must be split by the same names. They must also
+be split by the same unit: `by_step` is false as soon as one recording has no steps.
 """
 
 from __future__ import annotations
@@ -51,10 +52,16 @@ def fused_in(table: Load) -> Fused:
     return fused_kernels(table("marks"), names)
 
 
-def profile(table: Load, wanted_ops: frozenset[str], root: str) -> Profile:
+def has_steps(table: Load) -> bool:
+    return bool(steady_steps(table("marks")).steps)
+
+
+def profile(table: Load, wanted_ops: frozenset[str], root: str, by_step: bool) -> Profile:
     """Split one recording by every dimension that it has."""
     marks, threads = table("marks"), table("threads")
     steady = steady_steps(marks)
+    cut = bool(steady.steps) and not by_step  # deep windows hold some of its steps, not a run
+    steady = steady if by_step else Steady(steady.process, [])
     run = _span(table)
     everything = whole_run(*run)
     quiet = undisturbed(steady, marks)
@@ -65,16 +72,18 @@ def profile(table: Load, wanted_ops: frozenset[str], root: str) -> Profile:
         keys = stack_keys(stacks, frames, wanted_ops, root)
         sheets += sample_sheets(samples, stacks, threads, keys, sampled, steady.process)
     ops = table("ops")
-    deep = _deep(steady, marks, ops, everything)
+    deep = None if cut else _deep(steady, marks, ops, everything)
     if len(ops) and deep is not None:
         sheets += op_sheets(ops, threads, deep, steady.process, wanted_ops, root)
         launch = rows_of(table("launches").array("launch"), table("kernels").array("launch"))
         launches = table("launches").array("start_ns")
         start = np.where(launch >= 0, launches[np.maximum(launch, 0)], -1) if len(launches) else None
         sheets.append(kernel_sheet(table("kernels"), deep, start))
-    listened = _listened(steady, marks, table("primitives"), everything)
-    sheets.append(primitive_sheet(table("primitives"), listened))
-    sheets += memory_sheets(table("memory"), ops, marks, table("processes"), deep or everything)
+    if not cut:
+        listened = _listened(steady, marks, table("primitives"), everything)
+        sheets.append(primitive_sheet(table("primitives"), listened))
+    memory = memory_sheets(table("memory"), ops, marks, table("processes"), deep or everything)
+    sheets += [sheet for sheet in memory if not cut or sheet.source == "the whole recording"]
     return Profile(
         np.array([s.duration_ns for s in quiet], np.float64) / 1e6,
         (run[1] - run[0]) / 1e6,
@@ -126,4 +135,4 @@ def _span(table: Load) -> tuple[int, int]:
     return (min(starts), max(ends)) if starts else (0, 0)
 
 
-__all__ = ["FEWEST_STEPS", "Load", "Profile", "fused_in", "profile"]
+__all__ = ["FEWEST_STEPS", "Load", "Profile", "fused_in", "has_steps", "profile"]

@@ -25,6 +25,12 @@ _MADE_OF = {"addmm": ("mm", "add"), "baddbmm": ("bmm", "add"), "_mkl_linear": ("
 Fused = dict[str, frozenset[str]]  # kernel → operators by base name
 
 
+def contained_in(fused: Iterable[frozenset[str]]) -> frozenset[str]:
+    """Every operator that kernels contain, and what those may be made of."""
+    ops = {op for contained in fused for op in contained}
+    return frozenset(ops.union(*(_MADE_OF.get(op, ()) for op in ops)))
+
+
 def is_compiled(name: str) -> bool:
     """Whether a name is a kernel of torch.compile or a library call from its code."""
     return bool(_COMPILED.match(name))
@@ -51,6 +57,8 @@ def fused_kernels(marks: Table, names: Iterable[str]) -> Fused:
         kernel, listed = extra.get("kernel"), extra.get("fused")
         if isinstance(kernel, str) and isinstance(listed, list) and listed:
             told = frozenset(base(str(op)) for op in listed)
+            # Of a library call the compiler names the last operator only: mm + add → addmm, "add".
+            told |= by_name(kernel) if _EXTERNAL.match(kernel) else frozenset()
             for name in (kernel, kernel.replace("extern_kernels.", "extern_kernels::")):
                 found[name] = told
     return found

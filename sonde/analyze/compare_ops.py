@@ -84,16 +84,17 @@ def memory_sheets(memory: Table, ops: Table, marks: Table, processes: Table, blo
         size = memory.array("bytes").astype(np.float64)
         labels = [f"allocated by {name}" for name in names.values]
         sheets.append(tally("memory", "allocations", coded(codes, labels), block, size, blocks, "bytes"))
-    single: dict[str, float] = {}
-    for peak in peaks(memory, marks):
-        single[f"peak in use on {peak.device}"] = float(peak.bytes + peak.base_bytes)
+    highest = {f"peak in use on {p.device}": float(p.bytes + p.base_bytes) for p in peaks(memory, marks)}
+    if highest:
+        sheets.append(_once("tensors of the deep windows", highest))
     resident = processes.array("max_rss_bytes")
     if len(resident) and int(resident.max()) > 0:
-        single["peak resident memory"] = float(resident.max())
-    if single:
-        values = np.array(list(single.values()))[:, None]
-        sheets.append(Sheet("memory", "the whole recording", "bytes", "run", list(single), values))
+        sheets.append(_once("the whole recording", {"peak resident memory": float(resident.max())}))
     return sheets
+
+
+def _once(source: str, values: dict[str, float]) -> Sheet:
+    return Sheet("memory", source, "bytes", "run", list(values), np.array(list(values.values()))[:, None])
 
 
 def _fused_names(ops: Table, parent: Array, rows: Array, wanted_ops: frozenset[str]) -> Text:

@@ -68,7 +68,7 @@ def warmup_steps(durations: Array) -> int:
 
     Steady is the later half: its median, and its spread by the median absolute deviation. Warm-up
     ends at the first step within reach of it that two of the next three confirm. A run of
-    slow steps that the steady half's own share of slow steps makes likely is no warm-up.
+    slow steps that the steady half's own share of steps as slow makes likely is no warm-up.
     """
     count = len(durations)
     if count < FEWEST_STEPS:
@@ -81,7 +81,8 @@ def warmup_steps(durations: Array) -> int:
     end = 0
     while end < count // 2 and not (fits[end] and fits[end : end + 3].sum() >= min(2, count - end)):
         end += 1
-    slow_share = float((steady > limit).mean())
+    slow = durations[:end][~fits[:end]]
+    slow_share = float((steady >= slow.min(initial=np.inf)).mean())
     return end if slow_share**end <= CHANCE else 0
 
 

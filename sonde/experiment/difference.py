@@ -14,7 +14,8 @@ from math import erfc, sqrt
 
 import numpy as np
 
-from sonde.analyze.compare import Profile, fused_in, profile
+from sonde.analyze.compare import Profile, fused_in, has_steps, profile
+from sonde.analyze.compare_fusion import contained_in
 from sonde.analyze.compare_paths import program_root
 from sonde.analyze.compare_sheet import Sheet
 from sonde.experiment.matching import Matching, match
@@ -80,26 +81,26 @@ class Difference:
     counts: tuple[int, int]  # repetitions per side
     rows: list[Row]
     reason: str
+    stepless: str  # sides without steps: A, B or both; empty when steps are compared
 
 
 def difference(a: Sequence[Recording], b: Sequence[Recording]) -> Difference:
     """Compare two sides of recordings that are alike (see `likeness`)."""
-    wanted: frozenset[str] = frozenset()
-    for recording in (*a, *b):
-        for contained in fused_in(recording.table).values():
-            wanted |= contained | (frozenset(("mm", "add")) if "addmm" in contained else frozenset())
-    sides = [[_profile(r, wanted) for r in side] for side in (a, b)]
+    wanted = contained_in(ops for recording in (*a, *b) for ops in fused_in(recording.table).values())
+    stepless = [n for n, side in (("A", a), ("B", b)) if not all(has_steps(r.table) for r in side)]
+    by_step = not stepless
+    sides = [[_profile(r, wanted, by_step) for r in side] for side in (a, b)]
     matching = match(sides[0], sides[1])
     rows = _controlled(_rows(sides[0], sides[1], matching))
-    unit = "step" if all(len(p.step_ms) for side in sides for p in side) else "run"
+    unit = "step" if by_step else "run"
     values = [_repetitions(side, unit, len(a) > 1 and len(b) > 1) for side in sides]
     kind = "recordings" if len(a) > 1 and len(b) > 1 else "blocks of steps" if unit == "step" else "nothing"
-    return _judged(values[0], values[1], unit, kind, rows)
+    return replace(_judged(values[0], values[1], unit, kind, rows), stepless=" and ".join(stepless))
 
 
-def _profile(recording: Recording, wanted: frozenset[str]) -> Profile:
+def _profile(recording: Recording, wanted: frozenset[str], by_step: bool) -> Profile:
     meta = recording.meta
-    return profile(recording.table, wanted, program_root(meta.command, meta.directory))
+    return profile(recording.table, wanted, program_root(meta.command, meta.directory), by_step)
 
 
 def _repetitions(side: list[Profile], unit: str, across: bool) -> F64:
@@ -134,7 +135,7 @@ def _judged(a: F64, b: F64, unit: str, kind: str, rows: list[Row]) -> Difference
         word, reason = "inconclusive", f"only differences above {detectable:.1%} would have been seen"
     return Difference(
         word, ratio.exp(), float(np.exp(a.mean())), float(np.exp(b.mean())), unit, detectable,
-        kind, (len(a), len(b)), rows, reason,
+        kind, (len(a), len(b)), rows, reason, "",
     )  # fmt: skip
 
 

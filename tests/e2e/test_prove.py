@@ -21,13 +21,14 @@ while time.process_time() < end: pass
 print("loss", sys.argv[2] if len(sys.argv) > 2 else 1.0)
 """
 TRAINING = """
-import sys, torch
+import sys, time, torch
 from torch.utils.data import DataLoader
 loader = DataLoader(torch.ones(64, 8), 2, num_workers=0)
 model = torch.nn.Linear(8, 8)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for _ in range(3):
     for batch in loader:
+        time.sleep(getattr(torch, "pause", 0.0))
         loss = model(batch).sum()
         optimizer.zero_grad(); loss.backward(); optimizer.step()
 print("workers", loader.num_workers, "flag", getattr(torch, "planted", None), file=sys.stderr)
@@ -112,17 +113,13 @@ def test_changes_reach_the_inside_and_no_file_is_touched(training: tuple[str, ..
 
 
 def test_a_switch_flips_inside_one_process(training: tuple[str, ...]) -> None:
-    pause = "import time\nfrom torch.optim import optimizer\ntorch.pause = {ms} / 1000\n"
-    hook = (
-        "if not hasattr(torch, 'hooked'):\n    torch.hooked = True\n"
-        "    optimizer.register_optimizer_step_post_hook(lambda *a: time.sleep(torch.pause))\n"
-    )
-    codes = [pause.replace("{ms}", str(ms)) + hook for ms in (2, 6)]
     a, b = (
-        Arm(name, training, {"OMP_NUM_THREADS": "1"}, code=c) for name, c in zip("ab", codes, strict=True)
+        Arm(name, training, {"OMP_NUM_THREADS": "1"}, code=f"torch.pause = {ms} / 1000")
+        for name, ms in (("a", 2), ("b", 6))
     )
     measure = FlipMeasure(a, b, block=5)
     pairs = [(measure(a, 0), measure(b, 0)) for _ in range(6)]
+    assert all(m.exit_code == 0 for pair in pairs for m in pair), pairs
     assert measure.launches == 1, "one process gave all pairs"
     assert all(y.value_ms > x.value_ms + 2 for x, y in pairs)
     assert all(x.steps >= 3 for x, _ in pairs)

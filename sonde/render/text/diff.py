@@ -15,6 +15,9 @@ TITLES = {
     "line": "your lines", "op line": "your lines, by the operators they cause", "kernel": "kernels and functions",
     "state": "thread states", "primitive": "primitives", "memory": "memory",
 }  # fmt: skip
+VERDICTS = {
+    "faster": "B is faster", "slower": "B is slower", "same": "B is as fast as A", "inconclusive": "Inconclusive",
+}  # fmt: skip
 ROWS_SHOWN = 8
 
 
@@ -34,6 +37,7 @@ def data(found: Difference, alike: Likeness, names: tuple[list[str], list[str]])
         "a_ms": found.a_ms,
         "b_ms": found.b_ms,
         "unit": found.unit,
+        "stepless": found.stepless,
         "repetitions": {"kind": found.repetitions, "a": found.counts[0], "b": found.counts[1]},
         "a": names[0],
         "b": names[1],
@@ -60,14 +64,14 @@ def show(data: dict[str, Any], page: Page, everything: bool = False, limit: int 
     page.heading(headline(data))
     for line in notes(data):
         page.line(line)
-    for dimension in DIMENSIONS:
-        rows = [r for r in data["rows"] if r["dimension"] == dimension and (everything or r["sure"])]
-        hidden = sum(1 for r in data["rows"] if r["dimension"] == dimension) - len(rows)
+    for dimension, source in _tables(data):
+        mine = [r for r in data["rows"] if (r["dimension"], r["source"]) == (dimension, source)]
+        rows = [r for r in mine if everything or r["sure"]]
         if not rows:
             continue
         page.line()
-        per = f"{rows[0]['measure']} per {rows[0]['unit']}, {rows[0]['source']}"
-        rest = f"; {hidden} rows without a sure difference" if hidden else ""
+        per = f"{rows[0]['measure']} per {rows[0]['unit']}, {source}"
+        rest = f"; not sure: {len(mine) - len(rows)} more" if len(mine) > len(rows) else ""
         page.heading(f"{TITLES[dimension]} ({per}{rest})")
         numbers = [Column(t, right=True) for t in ("A", "B", "change", "95 % interval")]
         page.table([Column(dimension, fold=True), *numbers, Column("")], [_cells(r) for r in rows[:limit]])
@@ -76,13 +80,20 @@ def show(data: dict[str, Any], page: Page, everything: bool = False, limit: int 
         page.line("No row differs surely (false discoveries held to 5 %). All rows: --all")
 
 
+def _tables(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """Dimension and source of each table: values of two sources do not add up."""
+    found = {(r["dimension"], r["source"]) for r in data["rows"]}
+    return sorted(found, key=lambda t: (DIMENSIONS.index(t[0]), t[1]))
+
+
 def headline(data: dict[str, Any]) -> str:
     """One sentence: the verdict with its interval."""
     what = "a steady step" if data["unit"] == "step" else "the run"
     times = f"{what}: {milliseconds(data['a_ms'])} → {milliseconds(data['b_ms'])}"
+    word = VERDICTS[data["verdict"]]
     if data["low"] is None or data["ratio"] is None:
-        return f"B is {data['verdict']}: {times}, ×{data['ratio']:.3f}, interval not known"
-    return f"B is {data['verdict']}: {times}, ×{data['ratio']:.3f} [{data['low']:.3f}, {data['high']:.3f}]"
+        return f"{word}: {times}, ×{data['ratio']:.3f}, interval not known"
+    return f"{word}: {times}, ×{data['ratio']:.3f} [{data['low']:.3f}, {data['high']:.3f}]"
 
 
 def notes(data: dict[str, Any]) -> list[str]:
@@ -100,8 +111,15 @@ def notes(data: dict[str, Any]) -> list[str]:
             f"Intervals are within one recording per side ({a} and {b} blocks of steps); they do not cover "
             f"differences from run to run: give several recordings per side (A… vs B…). {seen.capitalize()}."
         )
-    else:
-        lines.append(f"There are no steps: values are of whole runs, start-up included; {seen}.")
+    if data["stepless"]:
+        # Spans of steps may be absent on one side only: eager functions outside any module have none.
+        told = "" if kind == "recordings" else f"; {seen}"
+        lines.append(
+            f"No steps in {data['stepless']}: values are of whole runs, start-up included{told}. "
+            "Steps can be marked with sonde.step()."
+        )
+    if data["verdict"] in ("inconclusive", "same") and data["reason"] not in " ".join(lines):
+        lines.append(data["reason"][:1].upper() + data["reason"][1:] + ".")
     lines += [f"Changed: {line}" for line in data["changed"]]
     lines += [f"Unlike (forced): {line}" for line in data["unlike"]]
     return lines
@@ -111,12 +129,13 @@ def markdown(data: dict[str, Any], limit: int = ROWS_SHOWN) -> str:
     """A summary for a pull request."""
     lines = [f"### {headline(data)}", ""]
     lines += [f"{note}  " for note in notes(data)]
-    for dimension in DIMENSIONS:
-        rows = [r for r in data["rows"] if r["dimension"] == dimension and r["sure"]][:limit]
+    for dimension, source in _tables(data):
+        mine = [r for r in data["rows"] if (r["dimension"], r["source"]) == (dimension, source)]
+        rows = [r for r in mine if r["sure"]][:limit]
         if rows:
             lines += [
                 "",
-                f"| {TITLES[dimension]} | A | B | change | 95 % interval | |",
+                f"| {TITLES[dimension]} ({rows[0]['measure']} per {rows[0]['unit']}, {source}) | A | B | change | 95 % interval | |",
                 "|---|--:|--:|--:|--:|---|",
             ]
             lines += ["| " + " | ".join(c.replace("|", "\\|") for c in _cells(r)) + " |" for r in rows]
