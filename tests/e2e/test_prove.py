@@ -121,5 +121,7 @@ def test_a_switch_flips_inside_one_process(training: tuple[str, ...]) -> None:
     pairs = [(measure(a, 0), measure(b, 0)) for _ in range(6)]
     assert all(m.exit_code == 0 for pair in pairs for m in pair), pairs
     assert measure.launches == 1, "one process gave all pairs"
-    assert all(y.value_ms > x.value_ms + 2 for x, y in pairs)
+    # A sleep is never shorter than asked for, however busy the machine is; it may be longer.
+    assert all(y.value_ms >= 6 for _, y in pairs)
+    assert min(x.value_ms for x, _ in pairs) < 6
     assert all(x.steps >= 3 for x, _ in pairs)

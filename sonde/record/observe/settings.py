@@ -1,7 +1,7 @@
 """What the program is set to: threads, debug switches, optimizer, loaders, libraries. Written once or twice.
 
 Leaves marks of kind "settings", each a JSON object: one when the first optimizer step ends, one for each
-DataLoader that is iterated over (once), one at exit. Nothing is left in place that costs anything per step.
+DataLoader that is iterated over (once), one at exit. What is left in place per step is one look at a flag.
 Questions that torch cannot answer in this version are left out.
 """
 
@@ -49,19 +49,21 @@ def _first_step(torch: Any, write: Callable[[dict[str, Any]], None]) -> None:
         from torch.optim.optimizer import register_optimizer_step_post_hook
     except ImportError:
         return
-    handles: list[Any] = []
+    done: list[bool] = []
     is_compiling = torch.compiler.is_compiling
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
-        if is_compiling() or not handles:
+        # The hook stays: torch is walking the table of hooks now, and taking one out of it
+        # would end the program's step with an error wherever another hook follows.
+        if is_compiling() or done:
             return
-        handles.pop().remove()
+        done.append(True)
         try:
             write({"optimizers": [_optimizer(optimizer)], **_flags(torch)})
         except Exception as error:  # an optimizer of another kind: the program goes on
             write({"settings_failed": f"{type(error).__name__}: {error}"})
 
-    handles.append(register_optimizer_step_post_hook(after))
+    register_optimizer_step_post_hook(after)
 
 
 def _optimizer(optimizer: Any) -> dict[str, Any]:

@@ -133,9 +133,10 @@ def markdown(data: dict[str, Any], limit: int = ROWS_SHOWN) -> str:
         mine = [r for r in data["rows"] if (r["dimension"], r["source"]) == (dimension, source)]
         rows = [r for r in mine if r["sure"]][:limit]
         if rows:
+            title = f"{TITLES[dimension]} ({rows[0]['measure']} per {rows[0]['unit']}, {source})"
             lines += [
                 "",
-                f"| {TITLES[dimension]} ({rows[0]['measure']} per {rows[0]['unit']}, {source}) | A | B | change | 95 % interval | |",
+                f"| {title} | A | B | change | 95 % interval | |",
                 "|---|--:|--:|--:|--:|---|",
             ]
             lines += ["| " + " | ".join(c.replace("|", "\\|") for c in _cells(r)) + " |" for r in rows]
