@@ -11,6 +11,7 @@ vocabulary = [{"word": str(i), "next": [i + 1]} for i in range(300_000)]  # what
 if FIXED:
     gc.collect()
     gc.freeze()
+    gc.disable()
 model = nn.Linear(256, 256)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 x = torch.randn(256, 256)
@@ -18,6 +19,6 @@ for step in steps():
     optimizer.zero_grad()
     model(x).square().mean().backward()
     optimizer.step()
-    batch = [{"step": step, "row": [row]} for row in range(4000)]  # objects that live for one step
+    batch = [{"step": step, "row": [row]} for row in range(500)]  # objects that live for one step
     if not FIXED:
         gc.collect()  # "to save memory"

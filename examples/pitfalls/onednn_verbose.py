@@ -11,8 +11,12 @@ import torch
 from torch import nn
 
 torch.manual_seed(0)
-model = nn.Sequential(*[nn.Conv2d(8, 8, 3, padding=1) for _ in range(6)]).eval()
-x = torch.randn(2, 8, 16, 16)
+model = (
+    nn.Sequential(*[nn.Conv2d(8, 8, 3, padding=1) for _ in range(6)])
+    .eval()
+    .to(memory_format=torch.channels_last)
+)
+x = torch.randn(2, 8, 16, 16).to(memory_format=torch.channels_last)
 with torch.inference_mode():
     for _ in steps():
         model(x)

@@ -5,9 +5,9 @@ from pace import FIXED, steps
 from torch import nn
 
 torch.manual_seed(0)
-model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
+model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 10))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-x, y = torch.randn(4096, 64), torch.randint(0, 10, (4096,))
+x, y = torch.randn(16384, 16), torch.randint(0, 10, (16384,))
 for _ in steps():
     optimizer.zero_grad()
     scores = model(x)

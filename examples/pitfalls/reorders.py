@@ -6,7 +6,7 @@ from torch import nn
 
 torch.manual_seed(0)
 model = nn.Sequential(*[nn.Conv2d(64, 64, 1) for _ in range(4)]).eval()
-x = torch.randn(4, 64, 56, 56)
+x = torch.randn(1, 64, 20, 20)
 if FIXED:
     model, x = model.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
 with torch.inference_mode():

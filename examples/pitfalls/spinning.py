@@ -15,9 +15,10 @@ model = nn.Linear(64, 64)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 x = torch.randn(64, 64)
 wide = torch.randn(70_000)
+line = torch.randn(8_192)
 for _ in steps():
     optimizer.zero_grad()
     model(x).square().mean().backward()
     optimizer.step()
     wide.add_(0.001)  # just wide enough to be split among threads
-    sum(range(20_000))  # serial code: the pool spins
+    line.sort()  # one thread's work: the pool spins
