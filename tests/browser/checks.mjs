@@ -199,6 +199,10 @@ const suites = {
       const counters = await save(page, "CSV of the counters");
       expect(/^counter,process,time_ns,value\r\n\w+/.test(counters.content.toString()), counters.content.toString().slice(0, 80));
     });
+    await check("the machine says which kernels really ran", "#machine", async (page) => {
+      const card = page.locator(".card", { hasText: "What ran really" });
+      expect(/MKL avx512.*% of running time/.test(await card.textContent()), await text(page, ".cards"));
+    });
     await check("primitives follow the selected range", "#primitives", async (page) => {
       const calls = () => page.locator("[data-table=primitives] .table-row").first().textContent();
       const whole = await calls();

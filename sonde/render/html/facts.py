@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.kernels_seen import kernels_seen
 from sonde.analyze.quality import quality
 from sonde.render.html.options import ReportOptions
 from sonde.render.html.payload import Payload
@@ -66,6 +67,16 @@ def _quality(recording: Recording) -> dict[str, object] | None:
         return None
 
 
+def _kernels(recording: Recording) -> list[list[object]]:
+    """Library, instruction set by its own names, share of running time, samples, heaviest kernel."""
+    try:
+        seen = kernels_seen(*(recording.table(name) for name in ("frames", "stacks", "samples")))
+    except IndexError:  # pointers that lead nowhere
+        return []
+    whole = max(seen.running_ns, 1)
+    return [[r.library, r.isa, r.cpu_ns / whole, r.samples, r.heaviest] for r in seen.rows]
+
+
 def add_facts(payload: Payload, recording: Recording, options: ReportOptions, span: tuple[int, int]) -> None:
     """Put everything that is not a table into the payload."""
     meta = recording.meta
@@ -89,6 +100,7 @@ def add_facts(payload: Payload, recording: Recording, options: ReportOptions, sp
             "clock": plain(meta.clock),
             "details": plain(meta.details),
         },
+        "kernels_seen": plain(_kernels(recording)),
         "losses": [
             [plain(v) for v in row]
             for row in zip(

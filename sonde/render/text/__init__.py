@@ -25,5 +25,9 @@ VIEWS: dict[str, tuple[str, str]] = {
     "waits": ("sonde.render.text.waits", "time off the CPU by reason and place"),
     "primitives": ("sonde.render.text.primitives", "oneDNN and MKL calls by kind, implementation and shape"),
     "roofline": ("sonde.render.text.roofline", "how close work comes to what the machine can do"),
+    "machine": (
+        "sonde.render.text.machine",
+        "where it ran, and the instruction sets of the kernels that ran",
+    ),
     "losses": ("sonde.render.text.losses", "what is known to be missing or doubtful"),
 }

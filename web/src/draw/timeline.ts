@@ -251,6 +251,14 @@ export class TimelinePicture implements Picture {
     const duration = model.column(table, "duration");
     const scale = (width - this.gutter) / (this.to - this.from);
     let i = Math.max(0, lowerBound(rows, start, this.from) - 1);
+    // Neighbours narrower than a pixel and of one colour become one rectangle: thousands are slow to fill.
+    let run = 0;
+    let runEnd = 0;
+    let runFill = "";
+    const flush = () => {
+      if (runFill) pen.rect(run, y, runEnd - run, tall, runFill);
+      runFill = "";
+    };
     while (i < rows.length) {
       const row = rows[i];
       if (start[row] > this.to) break;
@@ -262,12 +270,19 @@ export class TimelinePicture implements Picture {
       }
       const fill = this.fill(table, row, theme);
       if (right - left < 1) {
-        pen.rect(left, y, 1, tall, fill);
+        const pixel = Math.floor(left);
+        if (fill !== runFill || pixel > runEnd) {
+          flush();
+          run = pixel;
+          runFill = fill;
+        }
+        runEnd = pixel + 1;
         // Nothing more can be told apart inside this pixel.
         const next = lowerBound(rows, start, this.from + (Math.floor(left - this.gutter) + 1) / scale);
         i = Math.max(i + 1, next);
         continue;
       }
+      flush();
       pen.rect(left, y, right - left - (right - left > 3 ? 0.6 : 0), tall, fill);
       if (this.hover.row === row && this.hover.kind === (table === "ops" ? "op" : table === "kernels" ? "kernel" : "launch")) {
         pen.frame(left, y, right - left, tall, theme.text, 1.5);
@@ -278,6 +293,7 @@ export class TimelinePicture implements Picture {
       }
       i++;
     }
+    flush();
   }
 
   nameCode(table: "ops" | "kernels" | "launches", row: number): number {
