@@ -62,8 +62,10 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
             Column("names say"),
             Column("CPU time", right=True),
             Column("of running", right=True),
-        ]
-        + [Column("samples", right=True), Column("heaviest", fold=True), Column("")],
+            Column("samples", right=True),
+            Column("heaviest", fold=True),
+            Column(""),
+        ],
         [
             (
                 r["library"],
