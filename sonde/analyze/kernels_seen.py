@@ -97,8 +97,8 @@ def kernels_seen(frames: Table, stacks: Table, samples: Table) -> WhatRan:
     by_frame = np.bincount(at[inside], weights=weight[inside], minlength=len(frames))
     counts = np.bincount(at[inside], minlength=len(frames))
     rows = []
-    for (library, isa), kind in kinds.items():
-        of_kind = np.flatnonzero(kind_of_frame == kind)
+    for (library, isa), number in kinds.items():
+        of_kind = np.flatnonzero(kind_of_frame == number)
         if not counts[of_kind].any():
             continue
         by_name: dict[str, float] = {}
