@@ -64,7 +64,10 @@ def primitive_sheet(primitives: Table, blocks: Blocks) -> Sheet | None:
     if not len(primitives):
         return None
     rows = primitives.take(executed(primitives))
-    names = _joined(_joined(rows.text("kind"), rows.text("direction")), rows.text("implementation"))
+    # MKL names no direction and no implementation: its calls still count, by their kind.
+    names = _joined(
+        _joined(rows.text("kind"), rows.text("direction"), True), rows.text("implementation"), True
+    )
     start = rows.array("start_ns")
     block = blocks.at(start) if blocks.unit == "step" else np.zeros(len(rows), np.int64)
     return tally(
@@ -111,13 +114,14 @@ def _fused_names(ops: Table, parent: Array, rows: Array, wanted_ops: frozenset[s
     return Text(np.where(rows, own, -1).astype(np.int32), names.values)
 
 
-def _joined(a: Text, b: Text) -> Text:
-    """Both texts in one, null where either is."""
-    pair = a.codes.astype(np.int64) * (len(b.values) + 1) + b.codes
-    known = (a.codes >= 0) & (b.codes >= 0)
+def _joined(a: Text, b: Text, optional: bool = False) -> Text:
+    """Both texts in one, null where either is; where only `b` is and it is `optional`, `a` alone."""
+    pair = a.codes.astype(np.int64) * (len(b.values) + 1) + b.codes + 1
+    known = (a.codes >= 0) & (optional | (b.codes >= 0))
     distinct, codes = np.unique(np.where(known, pair, -1), return_inverse=True)
+    second = ["", *b.values]
     labels = [
-        "" if p < 0 else f"{a.values[p // (len(b.values) + 1)]} {b.values[p % (len(b.values) + 1)]}"
+        "" if p < 0 else f"{a.values[p // len(second)]} {second[p % len(second)]}".strip()
         for p in distinct.tolist()
     ]
     return Text(np.where(known, codes.reshape(-1), -1).astype(np.int32), labels)

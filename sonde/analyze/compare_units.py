@@ -58,6 +58,7 @@ class Steady:
 
     process: int
     steps: list[Step]
+    early: tuple[Step, ...] = ()  # taken for warm-up
 
     @property
     def durations_ns(self) -> Array:
@@ -70,7 +71,9 @@ def steady_steps(marks: Table) -> Steady:
         return Steady(0, [])
     main = max(reports, key=lambda report: len(report.steps))
     steps = sorted(main.steps[main.warmup :], key=lambda step: step.start_ns)
-    return Steady(main.process, steps if len(steps) >= FEWEST_STEPS else [])
+    if len(steps) < FEWEST_STEPS:
+        return Steady(main.process, [])
+    return Steady(main.process, steps, tuple(main.steps[: main.warmup]))
 
 
 def blocks_of(steps: list[Step], most: int = MOST_BLOCKS) -> Blocks:
@@ -87,18 +90,21 @@ def whole_run(start_ns: int, end_ns: int) -> Blocks:
 
 
 def windowed(steady: Steady, marks: Table, name: str) -> list[Step]:
-    """The steady steps that lie inside the deep windows called `name`."""
+    """The steady steps that lie inside the deep windows called `name`.
+
+    A machine that was busy early on makes warm-up reach beyond the windows; then their own steps must do.
+    """
     kinds, names = marks.text("kind"), marks.text("name")
     rows = np.flatnonzero(
         kinds.equals("window") & names.equals(name) & (marks.array("process") == steady.process)
     )
     spans = [(int(marks.array("start_ns")[r]), int(marks.array("end_ns")[r])) for r in rows.tolist()]
-    return [
-        step
-        for step in steady.steps
-        if any(a - SLACK_NS <= step.start_ns and step.start_ns + step.duration_ns <= b + SLACK_NS
-               for a, b in spans)
-    ]  # fmt: skip
+
+    def inside(step: Step) -> bool:
+        end_ns = step.start_ns + step.duration_ns
+        return any(a - SLACK_NS <= step.start_ns and end_ns <= b + SLACK_NS for a, b in spans)
+
+    return [s for s in steady.steps if inside(s)] or [s for s in steady.early if inside(s)]
 
 
 def undisturbed(steady: Steady, marks: Table) -> list[Step]:

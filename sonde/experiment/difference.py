@@ -42,6 +42,8 @@ LEAST_SHARE = (
 FALSE_DISCOVERY_RATE = 0.05
 # Runs of one program differ by some percent as a whole; one recording per side cannot tell that from a change.
 SINGLE_CLAIM = 0.05
+FEWEST_CALL_BLOCKS = 5  # windows with fewer say less about a noisy machine than samples of all steps
+FEWEST_FOR_PRESENCE = 3  # blocks per side
 BLOCK_MEDIANS = 10  # steps of one recording, as repetitions of the verdict
 
 
@@ -154,7 +156,9 @@ def _sources(dimension: str, a: list[Profile], b: list[Profile]) -> list[str]:
     common = set.intersection(*({source for d, source in p.sheets if d == dimension} for p in (*a, *b)))
     if len(common) > 1 and "samples" in common and dimension in ("op", "module", "kernel"):
         enough = all(
-            p.sheets[dimension, s].values.shape[1] >= 2 for p in (*a, *b) for s in common if s != "samples"
+            p.sheets[dimension, s].values.shape[1] >= FEWEST_CALL_BLOCKS
+            for p in (*a, *b)
+            for s in common - {"samples"}
         )
         common = common - {"samples"} if enough else {"samples"}
     return sorted(common)
@@ -176,6 +180,8 @@ def _compared(
     if matrices[0].shape[1] < 2 or matrices[1].shape[1] < 2:
         low, high, p = _by_counting(left, right, names, found.difference, low, high, p)
     sheet = left[0]
+    if sheet.sampling_variance is None:
+        low, high, p = _by_presence(matrices[0], matrices[1], low, high, p)
     return [
         Row(dimension, source, names[i], sheet.measure, sheet.unit, float(means[0][i]), float(means[1][i]),
             float(low[i]), float(high[i]), float(p[i]), False, matching.note(dimension, names[i]))
@@ -192,6 +198,20 @@ def _matrix(sheets: list[Sheet], names: list[str], across: bool) -> F64:
         part[[index[n] for n in sheet.names]] = sheet.values
         parts.append(part.mean(axis=1, keepdims=True) if across else part)
     return np.concatenate(parts, axis=1)
+
+
+def _by_presence(a: F64, b: F64, low: F64, high: F64, p: F64) -> tuple[F64, F64, F64]:
+    """Calls are recorded, not sampled: what runs in every block of one side and never on the other is new
+    or gone, however much its time varies. How much it costs stays uncertain, but not its sign."""
+    if min(a.shape[1], b.shape[1]) < FEWEST_FOR_PRESENCE:
+        return low, high, p
+    new = (a == 0).all(axis=1) & (b > 0).all(axis=1)
+    gone = (b == 0).all(axis=1) & (a > 0).all(axis=1)
+    return (
+        np.where(new, np.maximum(low, 0), low),
+        np.where(gone, np.minimum(high, 0), high),
+        np.where(new | gone, 0.0, p),
+    )
 
 
 def _by_counting(

@@ -154,3 +154,15 @@ def test_unlike_recordings_are_named() -> None:
     assert (changed.unlike, changed.changed) == ([], ["OMP_NUM_THREADS: not set → 2"])
     mixed = likeness([a, record(program(), environment={"OMP_NUM_THREADS": "2"})], [a])
     assert mixed.unlike == ["OMP_NUM_THREADS within side A: not set and 2"]
+
+
+def test_a_call_that_only_one_side_makes_is_sure_however_much_its_time_varies() -> None:
+    from sonde.experiment.difference import _by_presence
+
+    a = np.array([[0.0, 0, 0, 0], [1, 2, 1, 2], [0, 0, 0, 0]])
+    b = np.array([[1.0, 900, 2, 1], [2, 1, 2, 1], [0, 900, 2, 1]])
+    low, high, p = _by_presence(a, b, np.full(3, -280.0), np.full(3, 640.0), np.full(3, 0.3))
+    assert p.tolist() == [0.0, 0.3, 0.3], "the third may have run on side A by another chance"
+    assert low.tolist() == [0.0, -280.0, -280.0]
+    assert high.tolist() == [640.0] * 3
+    assert _by_presence(a[:, :2], b[:, :2], low, high, np.full(3, 0.3))[2].tolist() == [0.3] * 3
