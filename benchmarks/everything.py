@@ -12,7 +12,7 @@ from sonde.analyze.device_by_op import call_times, device_by, module_key
 from sonde.analyze.device_events import device_work
 from sonde.analyze.device_memory import device_memory
 from sonde.analyze.kernel_table import kernel_origins
-from sonde.analyze.rank_summary import RankSummary, summaries
+from sonde.analyze.rank_summary import RankSummary, summarise
 from sonde.importers import kineto
 
 
@@ -33,13 +33,22 @@ def everything(path: Path) -> Measured:
     recording = kineto.read(path)
     read = time.process_time()
     kernels, launches, ops = (recording.table(n) for n in ("kernels", "launches", "ops"))
-    (summary,) = summaries(recording.table, path.name, device_name_in(recording.meta.details))
+    marks, memory, processes = (recording.table(n) for n in ("marks", "memory", "processes"))
     work = device_work(kernels, launches)
-    kernel_origins(work, ops)
     times = call_times(work, ops)
+    summary = summarise(
+        *(kernels, launches, ops, marks, memory),
+        rank=int(processes.array("rank").max(initial=-1)),
+        world_size=int(processes.array("world_size").max(initial=-1)),
+        source=path.name,
+        device_name=device_name_in(recording.meta.details),
+        work=work,
+        calls=times,
+    )
+    kernel_origins(work, ops)
     device_by(work, ops, ops.text("name"), times)
     device_by(work, ops, module_key(ops), times)
-    device_memory(recording.table("memory"), ops)
+    device_memory(memory, ops)
     done = time.process_time()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return Measured(summary, read - begin, done - read, sum(map(len, (kernels, launches, ops))), peak)

@@ -16,12 +16,11 @@ import resource
 import statistics
 import tempfile
 import time
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from benchmarks.environment import write
 from benchmarks.everything import Measured, everything
-from benchmarks.hta import machine
 from benchmarks.replicate import multiply_ranks
 from sonde.analyze.gpu_summary import gpu_summary
 from sonde.importers import engines
@@ -57,7 +56,6 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--engines", nargs="+", default=["local"], choices=engines.ENGINES)
     parser.add_argument("--ranks", nargs="+", type=int, default=[8, 64, 512])
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
     sources = [options.data / f"multirank/megatron_tp8/megatron_kineto_{r}.json.gz" for r in range(8)]
     rows = []
@@ -72,10 +70,7 @@ def main() -> None:
                 print(json.dumps(row), flush=True)
             if len(answers) != 1:
                 raise SystemExit(f"engines disagree on {count} ranks")
-    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    options.out.mkdir(exist_ok=True)
-    target = options.out / f"ranks-{date[:10]}.json"
-    target.write_text(json.dumps({"date": date, "machine": machine(), "rows": rows}, indent=1) + "\n")
+    print(write("ranks", {"rows": rows}))
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 import time
 from pathlib import Path
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's idle threads spin at their start
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 

@@ -59,7 +59,7 @@ class Text:
     def where(self, verdicts: Iterable[bool]) -> npt.NDArray[np.bool_]:
         """Mask of the rows whose value passed, given one verdict per distinct value; null never passes."""
         table = np.array([*verdicts, False], np.bool_)  # code -1 reads the last entry
-        result: npt.NDArray[np.bool_] = table[self.codes]
+        result: npt.NDArray[np.bool_] = table.take(self.codes, mode="wrap")
         return result
 
     @staticmethod

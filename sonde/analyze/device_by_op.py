@@ -119,7 +119,11 @@ def roll_up(own: Times, parent: Array) -> Times:
     total = own.copy()
     if not len(depth):
         return total
-    order = np.argsort(-depth, kind="stable")
+    deepest = int(depth.max())
+    key = deepest - depth
+    order = np.argsort(
+        key.astype(np.int16) if deepest < 2**15 else key, kind="stable"
+    )  # 16 bits: a radix sort
     cuts = np.flatnonzero(np.diff(depth[order])) + 1
     for level in np.split(order, cuts):
         inner = level[parent[level] >= 0]
@@ -132,10 +136,13 @@ def levels(parent: Array) -> Array:
     """Depth of each row in its tree, 0 at the top. Doubling pointers: log(depth) passes."""
     jump = parent.copy()
     depth = (parent >= 0).astype(np.int64)
-    while (jump >= 0).any():
-        live = jump >= 0
-        depth[live] += depth[jump[live]]
-        jump[live] = jump[jump[live]]
+    rows = np.flatnonzero(depth)
+    while len(rows):
+        ahead = jump[rows]
+        depth[rows] += depth[ahead]
+        ahead = jump[ahead]
+        jump[rows] = ahead
+        rows = rows[ahead >= 0]
     return depth
 
 

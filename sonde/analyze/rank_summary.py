@@ -16,7 +16,7 @@ from sonde.analyze.achieved import Achieved, achieved
 from sonde.analyze.collectives import Collectives, collectives
 from sonde.analyze.copies import CopyRow, copy_table
 from sonde.analyze.critical_path import critical_path
-from sonde.analyze.device_by_op import call_times
+from sonde.analyze.device_by_op import CallTimes, call_times
 from sonde.analyze.device_events import Work, device_work, rows_of
 from sonde.analyze.device_memory import device_memory
 from sonde.analyze.device_time import DeviceTime, device_times
@@ -123,9 +123,12 @@ def summarise(
     world_size: int,
     source: str,
     device_name: str = "",
+    work: Work | None = None,
+    calls: CallTimes | None = None,
 ) -> RankSummary:
-    """All analyses of one rank that others need, from its tables."""
-    work = device_work(kernels, launches)
+    """All analyses of one rank that others need, from its tables; `work` and `calls` spare making them again."""
+    work = device_work(kernels, launches) if work is None else work
+    calls = calls or call_times(work, ops)
     splits = {(s.process, s.device): s for s in idle_splits(work, launches) if s.stream is None}
     depth: dict[tuple[int, int], tuple[int, float]] = {}
     for queue in queue_depths(work):
@@ -163,7 +166,7 @@ def summarise(
             for m in device_memory(memory, ops, top=0)
         ),
         graphs=graph_use(work, kernels, launches),
-        achieved=achieved(work, ops, device_name, end_ns - start_ns, call_times(work, ops)),
+        achieved=achieved(work, ops, device_name, end_ns - start_ns, calls),
         path_ns=critical_path(work, launches, start_ns, end_ns).by_bound_ns if len(work) else {},
     )
 
