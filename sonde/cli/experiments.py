@@ -42,6 +42,7 @@ class Laboratory:
     journal: Journal
     line: ProgressLine
     out_of_time: Callable[[], bool]
+    seconds_left: Callable[[], float]
 
 
 @contextmanager
@@ -59,7 +60,9 @@ def laboratory(options: argparse.Namespace, verb: str, partial: Callable[[], Non
     journal = Journal(path)
     line = ProgressLine(sys.stderr, lambda: end - time.monotonic())
     try:
-        yield Laboratory(journal, line, lambda: time.monotonic() > end)
+        yield Laboratory(
+            journal, line, lambda: time.monotonic() > end, lambda: max(0.0, end - time.monotonic())
+        )
     except (KeyboardInterrupt, SondeError):
         line.close()
         partial()

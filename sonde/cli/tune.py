@@ -66,7 +66,7 @@ class Tune:
         with laboratory(options, "tune", show) as lab:
             engine = Paired(
                 LaunchMeasure(options.timeout, check=options.check), lab.journal, options.seed, lab.line,
-                lab.out_of_time,
+                lab.out_of_time, lab.seconds_left,
             )  # fmt: skip
             place = replace(this_place(), throughput=options.throughput)
             tune(Arm("as is", command), place, engine, chosen, known.append)

@@ -84,14 +84,21 @@ class Paired:
         seed: int = 0,
         report: Callable[[Progress], None] = lambda progress: None,
         out_of_time: Callable[[], bool] = lambda: False,
+        seconds_left: Callable[[], float] = lambda: float("inf"),
     ) -> None:
         self.measure = measure
         self.journal = journal or Journal()
         self.seed = seed
         self.report = report
         self.out_of_time = out_of_time
+        self.seconds_left = seconds_left
         self.loads = False  # some launch drew batches from a DataLoader
         self._seconds: list[float] = []  # of pairs measured now, not read from the journal
+
+    def short_of(self, pairs: int) -> bool:
+        """Whether the budget no longer holds that many pairs, by how long the latest took."""
+        recent = self._seconds[-4:]
+        return bool(recent) and self.seconds_left() < pairs * float(np.mean(recent))
 
     def noise_floor(self, arm: Arm, pairs: int = FLOOR_PAIRS) -> float:
         """Half-width of the interval of A against A, as a relative difference."""
@@ -126,7 +133,10 @@ class Paired:
         """The first `wanted` undisturbed pairs, measuring those the journal does not have."""
         found = _Found()
         for number, order in enumerate(pair_orders(self.seed)):
-            if len(found.pairs) >= wanted or (found.pairs and self.out_of_time()):
+            if len(found.pairs) >= wanted:
+                break
+            # What the journal has costs no time.
+            if found.pairs and self.out_of_time() and not self._known(name, number, a, b):
                 break
             pair = self._one(name, number, order, a, b)
             self.loads = self.loads or pair[0].loads or pair[1].loads
@@ -145,6 +155,9 @@ class Paired:
             left = (wanted - len(found.pairs)) * float(np.mean(self._seconds)) if self._seconds else None
             self.report(Progress(name, len(found.pairs), wanted, ratio, left))
         return found
+
+    def _known(self, name: str, number: int, a: Arm, b: Arm) -> bool:
+        return len(self.journal.of(name, number, {"A": a.key, "B": b.key})) == 2
 
     def _one(self, name: str, number: int, order: tuple[str, str], a: Arm, b: Arm) -> Pair:
         known = self.journal.of(name, number, {"A": a.key, "B": b.key})

@@ -4,7 +4,8 @@ Coordinate descent: the best position of a knob is kept if it beats what there w
 the next knob is turned on top of it. A first look of few pairs drops what is clearly
 no better; what survives is measured to a verdict. In the end the winner runs against
 the program as it was, on fresh pairs: the winner of many noisy trials looks better
-than it is, and only fresh pairs tell by how much.
+than it is, and only fresh pairs tell by how much. Time for that last proof is kept back: when the budget
+runs short, what won every pair of its first look goes straight to it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from sonde.experiment.paired import ArmFailed, Comparison, Paired
 FIRST_PAIRS = (3,)  # enough to drop what is far worse, or slower every time
 SCREENING_PAIRS = (6,)
 STAGE_LOOKS = (10, 16)
+PROOF_PAIRS = 10  # the first look of a confirmation that can tell
 # A setting whose first pairs are slower than this is dropped without a verdict.
 HOPELESS_RATIO = 1.05
 
@@ -62,14 +64,15 @@ def tune(
     tuned.noise_floor = engine.noise_floor(base)
     place = replace(place, loads=engine.loads)
     for knob in knobs:
-        if engine.out_of_time():
+        if engine.out_of_time() or (tuned.kept and engine.short_of(SCREENING_PAIRS[0] + PROOF_PAIRS)):
+            tuned.out_of_time = True
             break
         _turn(knob, tuned, place, engine)
     if tuned.best is not base:
         tuned.confirmed = engine.compare(base, tuned.best, tuned.noise_floor, label="confirmation")
         if tuned.confirmed.verdict.word != "faster" or not tuned.confirmed.same_result:
             tuned.best, tuned.kept = base, []
-    tuned.out_of_time, tuned.finished = engine.out_of_time(), True
+    tuned.out_of_time, tuned.finished = tuned.out_of_time or engine.out_of_time(), True
     return tuned
 
 
@@ -84,7 +87,10 @@ def _turn(knob: Knob, tuned: Tuned, place: Place, engine: Paired) -> None:
             tried(setting, None, setting.impossible)
         elif _is_set(setting, best):
             tried(setting, None, "that is what it has")
-        elif engine.out_of_time():
+        elif engine.out_of_time() or (
+            (hopeful or tuned.kept) and engine.short_of(SCREENING_PAIRS[0] + PROOF_PAIRS)
+        ):
+            tuned.out_of_time = True
             tried(setting, None, "no time left")
         else:
             try:
@@ -106,6 +112,11 @@ def _turn(knob: Knob, tuned: Tuned, place: Place, engine: Paired) -> None:
     for number, (_, setting, screened) in enumerate(sorted(hopeful, key=lambda item: item[0])):
         if tuned.best is not best:
             tried(setting, screened, "another setting of this knob was better")
+            continue
+        if engine.short_of(PROOF_PAIRS + STAGE_LOOKS[0]) and _always_faster(screened, tuned.noise_floor):
+            tried(setting, screened, "little time left: straight to the confirmation", True)
+            tuned.best = setting.on(best)
+            tuned.kept.append(setting)
             continue
         proved = engine.compare(best, setting.on(best), tuned.noise_floor, STAGE_LOOKS)
         kept = proved.verdict.word == "faster" and proved.same_result
@@ -134,6 +145,10 @@ def _screened(best: Arm, candidate: Arm, engine: Paired, floor: float) -> Compar
     if not first.same_result or min(first.ratios) > 1 + min(floor, HOPELESS_RATIO - 1):
         return first
     return engine.compare(best, candidate, floor, SCREENING_PAIRS)
+
+
+def _always_faster(screened: Comparison, floor: float) -> bool:
+    return max(screened.ratios) < 1 and screened.verdict.ratio.estimate < 1 / (1 + floor)
 
 
 def _no_better(screened: Comparison) -> bool:

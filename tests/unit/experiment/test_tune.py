@@ -79,6 +79,29 @@ def test_out_of_time_keeps_what_is_known() -> None:
     assert program.launches < 80
 
 
+def test_a_short_budget_keeps_time_for_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Program()
+    monkeypatch.setattr("sonde.experiment.paired.time.monotonic", lambda: float(program.launches))
+    engine = Paired(
+        program, out_of_time=lambda: program.launches > 70, seconds_left=lambda: 70.0 - program.launches
+    )
+    found = tune(BASE, PLACE, engine)
+    assert found.out_of_time
+    assert found.confirmed is not None
+    assert (found.confirmed.verdict.word, found.confirmed.verdict.pairs) == ("faster", 10)
+    assert "no time left" in {t.note for t in found.trials}
+    assert program.launches <= 70
+
+
+def test_what_the_journal_has_is_told_when_time_is_up() -> None:
+    late = []
+    engine = Paired(Program(), out_of_time=lambda: bool(late))
+    other = Arm("4", ("prog",), {"OMP_NUM_THREADS": "4"})
+    engine.compare(BASE, other, looks=(6,))
+    late.append(True)
+    assert engine.compare(BASE, other, looks=(6, 10)).verdict.pairs == 6
+
+
 def test_a_crashing_setting_is_named_and_the_rest_goes_on() -> None:
     program = Program()
 
