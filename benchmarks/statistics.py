@@ -69,8 +69,8 @@ def synthetic(trials: int, first_seed: int) -> list[dict[str, object]]:
             low, high = interval_of_share(called, trials)
             launches = float(np.mean([used for _, used in outcomes]))
             rows.append(
-                {"design": name, "effect": effect, "trials": trials, "first_seed": first_seed, "called_different": called / trials,
-                 "low": low, "high": high, "mean_launches": launches}
+                {"design": name, "effect": effect, "trials": trials, "first_seed": first_seed,
+                 "called_different": called / trials, "low": low, "high": high, "mean_launches": launches}
             )  # fmt: skip
             print(
                 f"{name:10} planted {effect:4.0%}: different in {called / trials:6.1%} "

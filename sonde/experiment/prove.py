@@ -70,7 +70,12 @@ def prove(before: Arm, after: Arm, engine: Paired, insight: Insight | None, rule
 
 def flip_measure(before: Arm, after: Arm, block: int, seed: int) -> Measure | None:
     """The measure by flips inside one process, where the switch allows it."""
-    undo = taken_back(after.code) if after.code and not after.patches and not after.environment else None
-    if undo is None:
+    undo = taken_back(after.code) if after.code else None
+    alike = (before.patches, before.environment, before.unset) == (
+        after.patches,
+        after.environment,
+        after.unset,
+    )
+    if undo is None or not alike:
         return None
     return FlipMeasure(replace(before, code=undo), after, block, seed)
