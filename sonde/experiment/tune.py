@@ -77,7 +77,8 @@ def tune(
 
 
 def _turn(knob: Knob, tuned: Tuned, place: Place, engine: Paired) -> None:
-    best, hopeful = tuned.best, []
+    best = tuned.best
+    hopeful: list[tuple[float, Setting, Comparison]] = []
 
     def tried(setting: Setting, comparison: Comparison | None, note: str, kept: bool = False) -> None:
         tuned.trials.append(Trial(knob.name, setting, comparison, kept, note))
