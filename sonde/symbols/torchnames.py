@@ -8,6 +8,8 @@ In: a demangled name. Out: the operator that begins in that function, and how su
     torch::autograd::generated::SumBackward1::apply(…)    SumBackward1       NODE: a backward step
     torch::autograd::Engine::execute(…)                   autograd::engine   NODE: the backward pass itself; its
                                                           own time is bookkeeping between the steps
+    THPVariable_dealloc(_object*)                         tensor::free       REST: torch's own work on behalf of no
+                                                          operator, named so only outside of all others
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ class Mark(Enum):
     INNER = 1
     BINDING = 2
     NODE = 3
+    REST = 4
 
 
 @dataclass(frozen=True)
@@ -37,17 +40,65 @@ class Operator:
 
 
 _OPS = re.compile(r"(?:^|[ &*])at::_ops::(\w+)::(call|redispatch)\(")
-_BINDING = re.compile(r"^torch::autograd::THPVariable_(\w+)\(")
+_BINDING = re.compile(
+    r"^(?:_object\* torch::autograd::TypeError_to_NotImplemented_<&?\(?&?)?torch::autograd::THPVariable_(\w+)[(>]"
+)
 _NODE = re.compile(
     r"^torch::autograd::(?:generated::(?:\w+::)*)?(\w*Backward\w*|AccumulateGrad|CopySlices|PyNode)::apply\("
 )
 _ENGINE = re.compile(r"^torch::autograd::Engine::execute\(")
+# What Python enters torch for besides operators. Freeing a tensor includes the graph that it held.
+_REST = (
+    (
+        "tensor::free",
+        re.compile(
+            r"^THPVariable_(?:subclass_)?(?:dealloc|clear|tryResurrect)\(|^c10::TensorImpl::(?:~TensorImpl|decref_pyobject)\("
+            r"|^c10::intrusive_ptr<c10::(?:TensorImpl|StorageImpl),.*::(?:reset_|~intrusive_ptr)\("
+            r"|^c10::StorageImpl::~StorageImpl\(|^at::Tensor(?:Base)?::~|^std::vector<at::Tensor, .*::~vector\("
+        ),
+    ),
+    (
+        "autograd::free",
+        re.compile(
+            r"^torch::autograd::(?:deleteNode|gatherFunctions|Node::~Node|SavedVariable::(?:~|reset_data))"
+            r"|^torch::autograd::(?:generated::)?(\w+)::~\1\(|^torch::autograd::AutogradMeta::~"
+        ),
+    ),
+    (
+        "tensor::attribute",
+        re.compile(
+            r"^(?:\w+Base<Property\w+>::[gs]etter|THPVariable_\w+)\(THPVariable\*, (?:_object\*, )?void\*\)"
+        ),
+    ),
+    (
+        "torch::overrides",
+        re.compile(
+            r"^(?:THPModule_\w*torch_function\w*|torch::check_has_torch_function|torch::handle_torch_function\w*"
+            r"|at::impl::(?:PythonTorchFunctionTLS::\w+|torch_function_mode_enabled))\("
+        ),
+    ),
+    (
+        "torch::record_function",
+        re.compile(r"^torch::autograd::profiler::.*record_function_(?:enter|exit)\w*\("),
+    ),
+    (
+        "autograd::grad_mode",
+        re.compile(r"^(?:torch::autograd::|at::GradMode::|THPModule_)(?:set|is)_\w*(?:enabled|grad)\w*\("),
+    ),
+    (
+        "torch::binding",  # arguments and results of functions bound by pybind11
+        re.compile(
+            r"^pybind11::cpp_function::initialize<.*\b(?:torch|at|c10)::.*\(pybind11::detail::function_call&\)"
+            r"|^pybind11::class_<(?:torch|at|c10)::.*::dealloc"
+        ),
+    ),
+)
 
 
 @lru_cache(maxsize=65536)
 def operator_of(full_name: str) -> Operator | None:
     """The operator that `full_name` speaks of, None for all other functions."""
-    if not full_name or "::" not in full_name:
+    if "::" not in full_name and not full_name.startswith("THP"):
         return None
     found = _OPS.search(full_name)
     if found:
@@ -59,8 +110,13 @@ def operator_of(full_name: str) -> Operator | None:
     if _ENGINE.match(full_name):
         return Operator("autograd::engine", Mark.NODE)
     found = _BINDING.match(full_name)
-    if found and is_operator(found[1]):
-        return Operator("aten::" + found[1], Mark.BINDING)
+    if found:
+        # Methods that are no operators (numel) have a binding of the same kind.
+        space = "aten::" if is_operator(found[1]) else "torch::"
+        return Operator(space + found[1], Mark.BINDING)
+    for name, pattern in _REST:
+        if pattern.search(full_name):
+            return Operator(name, Mark.REST)
     return None
 
 

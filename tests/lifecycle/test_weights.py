@@ -31,12 +31,16 @@ def check_sum(result: Run, unfollowed: float = 0.005) -> None:
 
 def check_stacks(result: Run, rate_hz: int) -> None:
     """The time is on stacks, not just counted at the end: what is left then is a gap like any between ticks.
-    Gaps grow on a crowded machine, where the kernel's timer tick often finds another program running."""
-    samples = result.main().samples
+    Gaps grow on a crowded machine, where the kernel's timer tick often finds another program running: by how much
+    shows in how long these programs, which never wait, took for their CPU time."""
+    log = result.main()
+    samples = log.samples
+    assert log.footer is not None
+    crowd = max(1.0, (log.footer.end_ns - log.header.start_ns) / 1e9 / cpu_s(log))
     program, at_the_end = samples.thread == 0, samples.walk_end == WALK_RESIDUAL
     longest_gap_ns = samples.weight_ns[program & ~at_the_end].max()
     assert samples.weight_ns[program & at_the_end].sum() < 2 * max(longest_gap_ns, 1e9 / rate_hz)
-    assert longest_gap_ns < 0.1e9
+    assert longest_gap_ns < min(0.1e9 * crowd, 0.5e9 * cpu_s(log))
 
 
 @pytest.mark.parametrize("rate_hz", [50, 100, 500, 1000])
@@ -88,7 +92,7 @@ def test_short_threads_are_counted_even_when_never_sampled(program: Program) -> 
 
 
 def test_few_descriptors_are_left_to_the_program(program: Program) -> None:
-    result = run(["sh", "-c", f"ulimit -n 40; exec {program('small_stacks')} 20 0.02"], rate_hz=1000)
+    result = run(["sh", "-c", f"ulimit -n 40; exec {program('small_stacks')} 20 0.05"], rate_hz=1000)
     check_sum(result)
     if result.main().header.engine != "timer":
         assert losses(result.main())["perf_scarce"] >= 5

@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "python/frames.h"
+
 namespace sonde {
 namespace {
 
@@ -51,7 +53,9 @@ void LossWriter::write(log::Writer& log) {
     uint64_t count = detail::loss_counts[i].load(std::memory_order_relaxed);
     if (count == written_[i]) continue;
     const LossName& name = kLossNames[i];
-    log.begin(log::Record::Loss).text(name.cause).text(name.unit).number(count - written_[i]).text(name.detail);
+    const char* said = i == static_cast<size_t>(Loss::PythonUnknown) ? python_refusal() : nullptr;
+    log.begin(log::Record::Loss).text(name.cause).text(name.unit).number(count - written_[i]);
+    log.text(said ? said : name.detail);
     log.end();
     written_[i] = count;
   }

@@ -8,10 +8,11 @@
 namespace sonde {
 namespace {
 
-constexpr unsigned kMostGraphs = 128;  // 6 KiB each, touched when used
+constexpr unsigned kMostGraphs = 512;  // 6 KiB each, touched when used
+constexpr unsigned kWays = 8;          // places that a task may have, by its address
 
-// A backward pass. Its origin is a copy, so it may outlive the pass: places are used in turn, and a number tells
-// whether one still means the same.
+// A backward pass. Its origin is a copy, so it may outlive the pass: the oldest of its places is used again, and a
+// number tells whether one still means the same.
 struct OpenGraph {
   bool known = false;          // origin is filled
   unsigned outer = 0;          // place of what its caller was evaluating (backward inside backward), and its number
@@ -20,11 +21,10 @@ struct OpenGraph {
 };
 
 OpenGraph g_graphs[kMostGraphs];
-// Apart from the rest, because they are searched: 0 free, 1 being filled.
-std::atomic<uint64_t> g_numbers[kMostGraphs];
-std::atomic<const void*> g_tasks[kMostGraphs];
-std::atomic<unsigned> g_next_place{0};
-std::atomic<uint64_t> g_next_number{2};
+// Apart from the rest, because they are searched: 0 free, 1 being filled, else a count times kMostGraphs plus the place.
+alignas(64) std::atomic<uint64_t> g_numbers[kMostGraphs];
+alignas(64) std::atomic<const void*> g_tasks[kMostGraphs];
+std::atomic<uint64_t> g_next_count{1};
 // Most programs never have another thread evaluate a node; only when one did is the caller's stack worth taking
 // (about 15 us for each backward).
 std::atomic<bool> g_workers_seen{false};
@@ -32,9 +32,16 @@ std::atomic<bool> g_workers_seen{false};
 thread_local const void* t_task __attribute__((tls_model("initial-exec"))) = nullptr;      // evaluated last
 thread_local const void* t_own_task __attribute__((tls_model("initial-exec"))) = nullptr;  // backward called here
 
+// The first of the task's places: a cache line of numbers and one of tasks.
+unsigned first_place(const void* task) {
+  const uint64_t mixed = reinterpret_cast<uint64_t>(task) * 0x9E3779B97F4A7C15u;
+  return static_cast<unsigned>(mixed >> 32) % (kMostGraphs / kWays) * kWays;
+}
+
 // Place and number of a task, kMostGraphs when it is not open.
 unsigned find_graph(const void* task, uint64_t* number) {
-  for (unsigned i = 0; task && i < kMostGraphs; i++) {
+  const unsigned first = first_place(task);
+  for (unsigned i = first; task && i < first + kWays; i++) {
     *number = g_numbers[i].load(std::memory_order_acquire);
     if (*number > 1 && g_tasks[i].load(std::memory_order_relaxed) == task) return i;
   }
@@ -42,21 +49,39 @@ unsigned find_graph(const void* task, uint64_t* number) {
   return kMostGraphs;
 }
 
+// A place that nobody else fills: that of a finished task at the same address, else the oldest one.
+unsigned take_place(const void* task) {
+  const unsigned first = first_place(task);
+  for (unsigned attempt = 0; attempt < kWays; attempt++) {
+    unsigned chosen = kMostGraphs;
+    uint64_t lowest = UINT64_MAX;
+    for (unsigned i = first; i < first + kWays; i++) {
+      uint64_t number = g_numbers[i].load(std::memory_order_relaxed);
+      if (number == 1) continue;
+      if (g_tasks[i].load(std::memory_order_relaxed) == task) number = 0;
+      if (number < lowest) lowest = number, chosen = i;
+    }
+    if (chosen == kMostGraphs) break;
+    uint64_t seen = g_numbers[chosen].load(std::memory_order_relaxed);
+    if (seen != 1 && g_numbers[chosen].compare_exchange_strong(seen, 1, std::memory_order_acq_rel)) return chosen;
+  }
+  return kMostGraphs;
+}
+
 void open_graph(const void* task, const Registers& registers) {
   if (current_thread_number() == kNoThread) return;
-  const unsigned place = g_next_place.fetch_add(1, std::memory_order_relaxed) % kMostGraphs;
-  uint64_t outer_number = 0, old_number = 0;
+  uint64_t outer_number = 0;
   const unsigned outer = find_graph(t_task, &outer_number);
-  const unsigned old = find_graph(task, &old_number);
-  if (old < kMostGraphs) g_numbers[old].store(0, std::memory_order_release);  // a finished one at the same address
-  g_numbers[place].store(1, std::memory_order_release);
+  const unsigned place = take_place(task);
+  if (place == kMostGraphs) return;
   OpenGraph& graph = g_graphs[place];
   graph.outer = outer;
   graph.outer_number = outer_number;
   graph.known = g_workers_seen.load(std::memory_order_relaxed) && capture_origin(registers, &graph.origin);
   graph.origin.thread = current_thread_number();
   g_tasks[place].store(task, std::memory_order_relaxed);
-  g_numbers[place].store(g_next_number.fetch_add(1, std::memory_order_relaxed), std::memory_order_release);
+  const uint64_t count = g_next_count.fetch_add(1, std::memory_order_relaxed);
+  g_numbers[place].store(count * kMostGraphs + place, std::memory_order_release);
 }
 
 using Execute = void* (*)(void* result, void* engine, const void* const* task, void* root, void* inputs);
@@ -95,10 +120,7 @@ const Origin* graph_origin(uint64_t* ticket) {
 }
 
 bool graph_is_open(uint64_t ticket) {
-  for (unsigned i = 0; i < kMostGraphs; i++) {
-    if (g_numbers[i].load(std::memory_order_acquire) == ticket) return true;
-  }
-  return false;
+  return g_numbers[ticket % kMostGraphs].load(std::memory_order_acquire) == ticket;
 }
 
 void graphs_after_fork() {
@@ -132,7 +154,8 @@ SONDE_EXECUTE(sonde_execute_shared,
   "11InputBufferERKS2_INS0_10ReadyQueueEE"
 extern "C" __attribute__((visibility("default"))) void sonde_evaluate(void* engine, const void* const* task, void* node,
                                                                       void* inputs, void* queue) asm(SONDE_EVALUATE);
-// Called for every node: a few nanoseconds. It must not hold a frame: exceptions of nodes pass through here.
+// Called for every node: a few nanoseconds, and no frame of ours on the thread that called backward. A worker forgets
+// the task afterwards: while it idles, another task may come to lie at the same address.
 extern "C" void sonde_evaluate(void* engine, const void* const* task, void* node, void* inputs, void* queue) {
   static std::atomic<sonde::Evaluate> known{nullptr};
   sonde::Evaluate real = known.load(std::memory_order_relaxed);
@@ -143,6 +166,13 @@ extern "C" void sonde_evaluate(void* engine, const void* const* task, void* node
     known.store(real, std::memory_order_relaxed);
   }
   sonde::t_task = *task;
-  if (*task != sonde::t_own_task) sonde::g_workers_seen.store(true, std::memory_order_relaxed);
+  if (*task != sonde::t_own_task) {
+    if (!sonde::g_workers_seen.load(std::memory_order_relaxed)) {
+      sonde::g_workers_seen.store(true, std::memory_order_relaxed);
+    }
+    real(engine, task, node, inputs, queue);
+    sonde::t_task = nullptr;
+    return;
+  }
   real(engine, task, node, inputs, queue);
 }

@@ -29,6 +29,7 @@ struct PythonWalk {
 // False with *why set (static text): there is one that cannot be read. True with an empty
 // python_version(): there is none (yet).
 bool python_attach(const char** why);
+const char* python_refusal();  // what python_attach said of an interpreter that cannot be read, else null
 const char* python_version();  // "3.11.7", or "" when there is no interpreter
 
 // Async-signal-safe. The calling thread's interpreter state, null when it has none.

@@ -108,6 +108,8 @@ bool python_attach(const char** why) {
   return true;
 }
 
+const char* python_refusal() { return refused; }
+
 const char* python_version() { return seen_version; }
 
 bool python_is_eval(uint64_t pc) {

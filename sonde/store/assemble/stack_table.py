@@ -82,6 +82,8 @@ class StackTable:
     def _under_way(self, stack: int, operator: Operator) -> bool:
         """Is it the call that the stack is in already, seen at another of its functions?"""
         current = self._operator[stack] if stack >= 0 else None
+        if operator.mark is Mark.REST:
+            return current is not None  # part of whatever it is that runs
         if current is None or current.name != operator.name:
             return False
         return operator.mark is Mark.INNER or (operator.mark is Mark.CALL and current.mark is Mark.BINDING)

@@ -41,6 +41,18 @@ extern "C" NOINLINE void nested(double seconds) {
   }
 }
 
+// Regions inside a region, each opened by another thread of the outer one.
+extern "C" NOINLINE void inner(double seconds) {
+#pragma omp parallel num_threads(2)
+  work(seconds);
+}
+
+extern "C" NOINLINE void outer(double seconds) {
+  omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(2)
+  inner(seconds);
+}
+
 extern "C" NOINLINE void alone(double seconds) { work(seconds); }
 
 extern "C" NOINLINE long many_arguments(long a, long b, long c, long d, long e, long f, long g, long h) {
@@ -70,9 +82,13 @@ extern "C" NOINLINE long loops() {
   return total;
 }
 
-int main(int, char** argv) {
+int main(int count, char** argv) {
   const double seconds = atof(argv[1]);
   const int rounds = 10;
+  if (count > 2) {
+    for (int i = 0; i < rounds; ++i) outer(seconds / rounds);
+    return 0;
+  }
   long sum = 0;
   for (int i = 0; i < rounds; ++i) {
     balanced(seconds / rounds);

@@ -100,13 +100,15 @@ def stack(node: int, log: raw.RawLog, name: dict[int, str]) -> list[str]:
     return names
 
 
-def record(runtime: str, folder: Path) -> list[Seen]:
+def record(runtime: str, folder: Path, *arguments: str) -> list[Seen]:
     program = build(runtime, folder)
     variables = environment(runtime, folder)
     plain = {k: v for k, v in variables.items() if k != "LD_PRELOAD"}
-    expected = subprocess.run([program, "0.01"], env=plain, capture_output=True, text=True, check=True).stdout
+    expected = subprocess.run(
+        [program, "0.01", *arguments], env=plain, capture_output=True, text=True, check=True
+    ).stdout
     done = subprocess.run(
-        [program, "0.6"], env=variables, capture_output=True, text=True, timeout=120, check=True
+        [program, "0.6", *arguments], env=variables, capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout == expected, "an argument of a region did not arrive"
     log = read_raw_log(max((folder / "raw").glob("*.slog"), key=lambda p: p.stat().st_size))
@@ -151,6 +153,26 @@ def test_workers_are_rooted_under_the_opener(runtime: str, tmp_path: Path) -> No
     assert all(s.state == RUNNING for s in working)
     for region in ("balanced", "uneven", "nested"):
         assert sum(region in s.owners for s in working) > 5, region
+
+
+@pytest.mark.parametrize("runtime", BUILDS)
+def test_a_nested_worker_has_every_owner_in_order(runtime: str, tmp_path: Path) -> None:
+    seen = record(runtime, tmp_path, "chain")
+    first = next(s.thread for s in seen if "main" in s.own)
+    working = [s for s in seen if "work" in s.own and "inner" not in s.own]
+    # Two threads open inner regions: the first, and a worker of the outer region, whose own owner is the first.
+    by_first = [s for s in working if s.owner == first]
+    by_worker = [s for s in working if s.owner not in (first, -1)]
+    assert len(by_first) > 20
+    assert len(by_worker) > 20
+    assert len(by_first) + len(by_worker) == len(working)
+    for s in working:
+        assert s.whole
+        assert s.owners.index("inner") < s.owners.index("outer") < s.owners.index("main")
+    # The opener inside the outer region: its own frames down to inner, then the first thread's.
+    openers = [s for s in seen if "inner" in s.own and s.thread != first]
+    assert openers
+    assert all(s.owner == first and "outer" in s.owners for s in openers)
 
 
 def test_waiting_is_told_apart(tmp_path: Path) -> None:

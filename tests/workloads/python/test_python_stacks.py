@@ -121,11 +121,11 @@ def test_training_samples_have_operator_module_and_line(tmp_path: Path) -> None:
     code = r"(?:at::(?:_ops|native|redispatch)::|torch::autograd::(?:THPVariable_|generated::\w+::apply))"
     in_operators = seen.samples(r"train \(training\.py.*" + code)
     assert seen.samples(r"train \(training\.py.*\[op\] .*" + code) >= 0.99 * in_operators
-    # All of torch. The rest belongs to no operator: freeing graphs, switching grad mode, record_function.
+    # All of torch. What belongs to no operator has a name of its own: tensor::free, autograd::grad_mode.
     anything = r"(?:at::|torch::autograd::(?:THP|generated))"
     in_torch = seen.samples(r"train \(training\.py.*" + anything)
     assert in_operators > 0.5 * in_torch
-    assert seen.samples(r"train \(training\.py.*\[op\] .*" + anything) >= 0.95 * in_torch
+    assert seen.samples(r"train \(training\.py.*\[op\] .*" + anything) >= 0.99 * in_torch
     assert seen.samples(r"\[module\] blocks\.1;.*\[module\] blocks\.1\.linear;.*\[op\] aten::linear") > 0
     calls = seen.samples(r"train \(training\.py.*Net\.forward")
     assert seen.samples(r"train \(training\.py.*\[module\] .*Net\.forward") == calls
