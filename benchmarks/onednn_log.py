@@ -1,6 +1,7 @@
 """How fast verbose logs are read: a million lines, with and without timestamps, beside a plain csv read.
 
-python benchmarks/onednn_log.py [--lines N]   prints CPU seconds, lines per second and peak memory.
+python -m benchmarks.onednn_log [--lines N]   prints CPU seconds, lines per second and peak memory, and keeps
+them in benchmarks/results.
 Each variant runs in a process of its own, so that peak memory is its own.
 """
 
@@ -15,6 +16,9 @@ import resource
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
+
+from benchmarks.environment import write
 
 SOURCE = Path(__file__).resolve().parents[1] / "tests" / "data" / "onednn" / "torch_2.13_training.log.gz"
 
@@ -25,13 +29,13 @@ def main() -> None:
     )
     parser.add_argument("--lines", type=int, default=1_000_000)
     options = parser.parse_args()
-    for stamped in (False, True):
-        process = multiprocessing.get_context("spawn").Process(target=measure, args=(options.lines, stamped))
-        process.start()
-        process.join()
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+        rows = pool.starmap(measure, [(options.lines, False), (options.lines, True)], chunksize=1)
+    print(write("onednn_log", {"lines": options.lines, "rows": rows}))
 
 
-def measure(lines: int, stamped: bool) -> None:
+def measure(lines: int, stamped: bool) -> dict[str, Any]:
+    """Read a log of so many lines; with the peak memory of this process."""
     from sonde.importers import onednn_log
 
     text = gzip.decompress(SOURCE.read_bytes()).decode()
@@ -56,8 +60,17 @@ def measure(lines: int, stamped: bool) -> None:
     print(
         f"{name}: {count} lines, {len(recording.table('primitives'))} rows in {read_s:.2f} s CPU "
         f"({count / read_s / 1e6:.2f} M lines/s), csv.reader alone {csv_s:.2f} s, "
-        f"memory +{(peak_kib - before_kib) / 1024:.0f} MiB"
+        f"memory +{(peak_kib - before_kib) / 1024:.0f} MiB",
+        flush=True,
     )
+    return {
+        "stamped": stamped,
+        "primitives": len(recording.table("primitives")),
+        "read_cpu_s": round(read_s, 3),
+        "csv_cpu_s": round(csv_s, 3),
+        "lines_per_s": round(count / read_s),
+        "memory_added_bytes": (peak_kib - before_kib) * 1024,
+    }
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { launch, openPage } from "./session.mjs";
 import { contrastProblems } from "./contrast.mjs";
+import { eachView } from "./each.mjs";
 
 const [suite, file] = process.argv.slice(2);
 const browser = await launch();
@@ -54,6 +55,10 @@ const suites = {
   async views() {
     await everyView("light", 1280);
     await everyView("dark", 400);
+  },
+
+  async each() {
+    await eachView({ check, expect, save }, VIEWS.filter((view) => view !== "gpu"), "gelu");
   },
 
   async use() {
@@ -262,6 +267,7 @@ const suites = {
   },
 
   async diff() {
+    await eachView({ check, expect, save }, ["diff"], "Gelu");
     await check("the comparison opens with a verdict and names what changed", "", async (page) => {
       await page.waitForSelector("[data-view=diff]");
       expect(/slower/.test(await text(page, "[data-role=diff-verdict]")), await text(page, "[data-role=diff-verdict]"));
@@ -275,6 +281,7 @@ const suites = {
   },
 
   async gpu() {
+    await eachView({ check, expect, save }, ["gpu"], "conv");
     for (const view of ["overview", "timeline", "flame", "operators", "gpu", "memory"]) {
       await check(`a real GPU trace: ${view}`, `#${view}`, async (page) => {
         await page.waitForSelector(`[data-view="${view}"]`);

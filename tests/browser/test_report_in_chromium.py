@@ -110,6 +110,12 @@ def test_every_view_opens_and_is_readable_in_both_themes_and_at_400_px(page: Pat
     assert failures(results) == {}
 
 
+def test_each_view_can_be_searched_linked_reached_by_keys_and_saved_at_400_px(page: Path) -> None:
+    results = run_suite("each", page)
+    assert len(results) == 40
+    assert failures(results) == {}
+
+
 def test_the_report_can_be_used(page: Path) -> None:
     results = run_suite("use", page)
     assert len(results) >= 20

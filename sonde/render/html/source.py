@@ -60,8 +60,13 @@ def add_source(payload: Payload, recording: Recording, options: ReportOptions, l
 def _roots(recording: Recording, options: ReportOptions) -> list[Path]:
     if options.source_roots:
         return [root.resolve() for root in options.source_roots]
-    folder = recording.meta.directory
-    return [Path(folder).resolve()] if folder and Path(folder).is_absolute() else []
+    folder = Path(recording.meta.directory or "")
+    if not folder.is_absolute():
+        return []
+    # The script is the user's own wherever they stood when they started it; a launcher in a bin folder is not.
+    script = next((a for a in recording.meta.command if Path(a).name == recording.meta.program), None)
+    beside = (folder / script).resolve().parent if script and script.endswith(".py") else None
+    return [folder.resolve()] + ([beside] if beside and beside.name != "bin" else [])
 
 
 def _mine(path: Path, roots: list[Path]) -> bool:

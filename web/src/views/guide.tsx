@@ -1,6 +1,6 @@
 // Guide: how to read each view, with this recording's own numbers.
 
-import { useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo } from "preact/hooks";
 import { functionTable } from "../calc/functions";
 import { layerSums, steadyRange } from "../calc/layers";
 import { measuresOf, rowsOf } from "../calc/weights";
@@ -13,7 +13,13 @@ import type { ViewProps } from "../ui/context";
 import { SPIN, WAIT } from "../data/model";
 import * as format from "../calc/format";
 
-export function GuideView({ model, store }: ViewProps) {
+export function GuideView({ model, store, match }: ViewProps) {
+  // A search leaves the chapters that hold it; on the text as rendered, numbers of the recording included.
+  useLayoutEffect(() => {
+    for (const chapter of document.querySelectorAll<HTMLElement>(".guide > div:not(.bar)")) {
+      chapter.hidden = match.active && !match.test(chapter.textContent ?? "");
+    }
+  }, [match, model]);
   const facts = useMemo(() => gather(model), [model]);
   const link = (view: string, text: string, changes: Record<string, string | null> = {}) => (
     <a href={`#${view}`} onClick={(event) => { event.preventDefault(); store.open(view, changes); }}>{text}</a>

@@ -19,12 +19,16 @@ const MOST_EVIDENCE = 4;
 export function Insights(props: ViewProps) {
   const insights: any[] = props.model.facts.insights ?? [];
   if (!insights.length) return null;
+  const { match } = props;
+  const wanted = (item: any) => !match.active || [item.title, item.why, item.fix, ...evidence(item.evidence).map((e) => e.text)].some((t) => match.test(String(t ?? "")));
+  const found = insights.filter(wanted).length;
   return (
-    <div class="insights">
-      {insights.map((item, i) => (
-        <Card {...props} item={item} number={i} />
-      ))}
-    </div>
+    <>
+      {match.active && <p class="note" data-role="insights-note">{`${found} of ${insights.length} insights match.`}</p>}
+      <div class="insights">
+        {insights.map((item, i) => wanted(item) && <Card {...props} item={item} number={i} />)}
+      </div>
+    </>
   );
 }
 

@@ -25,7 +25,7 @@ export function SourceView(props: ViewProps) {
     );
   }
   const wanted = store.get("source.file", "");
-  const file = files.find((f) => f.file === wanted) ?? files[0];
+  const file = files.find((f) => f.file === wanted) ?? files.find((f) => f.source) ?? files[0]; // the user's own first
   const sum = files.reduce((total, f) => total + f.sum, 0) || 1;
   return (
     <section class="view" data-view="source">
