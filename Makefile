@@ -12,7 +12,7 @@ SONDE := $(VENV)/bin/sonde
 NATIVE_SOURCES := $(shell find native CMakeLists.txt -type f \( -name '*.cpp' -o -name '*.h' -o -name '*.S' -o -name 'CMakeLists.txt' \))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak fuzz traces web native clean
+.PHONY: help demo test lint bench soak proofs fuzz traces web native clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -35,11 +35,16 @@ lint: .make/test-environment  ## ruff, mypy --strict, import boundaries, report 
 	$(PY) web/check_bundle.py
 
 bench: .make/bench-environment .make/native  ## every benchmark beside its peers; writes benchmarks/results
-	for script in benchmarks/[a-z]*.py; do case $$script in */__init__.py|*/environment.py|*/peers.py) continue;; esac; \
+	for script in benchmarks/[a-z]*.py; do case $$script in */__init__.py|*/environment.py|*/peers.py|*/soak.py|*/split.py|*/guest_suites.py|*/size.py) continue;; esac; \
 	  echo "== $$script"; $(PY) -m "benchmarks.$$(basename $$script .py)"; done
 
 soak: .make/test-environment .make/native  ## ten minutes of threads, forks, libraries and exceptions at 2000 Hz
 	$(PY) -m benchmarks.soak
+
+proofs: .make/test-environment .make/native  ## known answers, bytes on disk, CPython's own tests under the agent (an hour)
+	$(PY) -m benchmarks.split
+	$(PY) -m benchmarks.size
+	ulimit -Sn 4096; $(PY) -m benchmarks.guest_suites
 
 fuzz: .make/test-environment  ## the native readers under libFuzzer with sanitizers
 	native/tests/fuzz/run.sh 600

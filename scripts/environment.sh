@@ -21,8 +21,8 @@ pip=("$venv/bin/python" -m pip install -qq --disable-pip-version-check)
 say "numpy, duckdb, rich, $torch (a minute or two the first time)"
 "${pip[@]}" "numpy>=1.23" "duckdb>=1.1" "rich>=13" "$torch"
 if [ "$kind" = bench ]; then
-  say "the peers that benchmarks measure: py-spy, scalene, orjson, msgspec, pysimdjson, HTA"
-  "${pip[@]}" py-spy scalene orjson msgspec pysimdjson "HolisticTraceAnalysis==0.5.0" "pandas<3" || {
+  say "the peers that benchmarks measure: py-spy, scalene, austin, orjson, msgspec, pysimdjson, HTA"
+  "${pip[@]}" py-spy scalene "austin-dist<4" orjson msgspec pysimdjson "HolisticTraceAnalysis==0.5.0" "pandas<3" || {
     echo "Some peers could not be installed; their rows will be missing." >&2; }
 fi
 if [ "$kind" = test ]; then
