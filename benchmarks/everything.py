@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,5 +49,10 @@ def everything(path: Path) -> Measured:
     device_by(work, ops, module_key(ops), times)
     device_memory(memory, ops)
     done = time.process_time()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return Measured(summary, read - begin, done - read, sum(map(len, (kernels, launches, ops))), peak)
+    return Measured(summary, read - begin, done - read, sum(map(len, (kernels, launches, ops))), peak_mb())
+
+
+def peak_mb() -> float:
+    """Most memory that this process held; getrusage would count what the process that started it held."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
