@@ -18,6 +18,7 @@ namespace {
 
 constexpr uint64_t kFinishWithinNs = 1'000'000'000;
 constexpr long kForkWaitNs = 300'000'000;
+constexpr long kGoneWithinNs = 500'000'000;
 
 enum State : uint32_t { kAbsent, kRunning, kFinishing, kFinished };
 
@@ -28,10 +29,22 @@ constinit std::atomic<uint32_t> bell{0};  // rung to wake the thread
 constinit std::atomic<uint32_t> end_reason{0};
 constinit std::atomic<int> background_tid{0};
 constinit bool open_at_once = false;
+constinit pthread_t background_thread{};
 
 void ring_bell() {
   bell.fetch_add(1, std::memory_order_release);
   futex_wake(&bell);
+}
+
+timespec deadline(long within_ns) {
+  timespec until = {};
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += within_ns;
+  if (until.tv_nsec >= 1'000'000'000) {
+    until.tv_sec++;
+    until.tv_nsec -= 1'000'000'000;
+  }
+  return until;
 }
 
 void* run(void*) {
@@ -68,6 +81,7 @@ bool start_background(log::ProcessOrigin origin) {
   // A child of a fork or an exec is often a short-lived helper: it earns its log by living.
   open_at_once = origin == log::ProcessOrigin::Started;
   recorder.begin(origin, mono_ns());
+  if (state.load(std::memory_order_acquire) == kFinished) pthread_detach(background_thread);  // sampling resumes
   state.store(kRunning, std::memory_order_release);
   sigset_t all, before;
   sigfillset(&all);
@@ -76,10 +90,8 @@ bool start_background(log::ProcessOrigin origin) {
   real_sigmask(SIG_SETMASK, &all, &before);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, 256u << 10);
-  pthread_t thread;
-  int error = real_pthread_create(&thread, &attributes, run, nullptr);
+  int error = real_pthread_create(&background_thread, &attributes, run, nullptr);
   pthread_attr_destroy(&attributes);
   real_sigmask(SIG_SETMASK, &before, nullptr);
   if (error) state.store(kAbsent, std::memory_order_release);
@@ -102,14 +114,15 @@ bool finish_background(log::EndReason reason) {
   return true;
 }
 
+void see_background_off() {
+  if (state.load(std::memory_order_acquire) != kFinished) return;
+  state.store(kAbsent, std::memory_order_release);
+  const timespec until = deadline(kGoneWithinNs);
+  if (pthread_timedjoin_np(background_thread, nullptr, &until) != 0) pthread_detach(background_thread);
+}
+
 bool background_before_fork() {
-  timespec until = {};
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += kForkWaitNs;
-  if (until.tv_nsec >= 1'000'000'000) {
-    until.tv_sec++;
-    until.tv_nsec -= 1'000'000'000;
-  }
+  const timespec until = deadline(kForkWaitNs);
   return pthread_mutex_timedlock(&pass_lock, &until) == 0;
 }
 

@@ -15,6 +15,10 @@ void wake_background();
 // Async-signal-safe. Asks for the end and waits for it; false when it took too long.
 bool finish_background(log::EndReason reason);
 
+// After it: waits until the thread is gone. The last thread of a process calls exit(), and that must be the
+// program's: ours has a table of descriptors of its own, in which the program's output would be lost.
+void see_background_off();
+
 // Around fork: no pass is in progress between the two. False: it could not be had in time.
 bool background_before_fork();
 void background_after_fork_in_parent();

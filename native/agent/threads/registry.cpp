@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "background/background.h"
 #include "common/clock.h"
 #include "common/system.h"
 #include "core/agent.h"
@@ -141,7 +142,10 @@ void end_thread() {
   thread->phase.store(Phase::Ended, std::memory_order_release);
   // A process ends with its last thread, and libc counts ours: it must go first, or the process would
   // never end (main that leaves by pthread_exit; a child forked from another thread than main).
-  if (last) agent_stop(log::EndReason::Exit);
+  if (last) {
+    agent_stop(log::EndReason::Exit);
+    see_background_off();
+  }
 }
 
 uint32_t thread_slots() { return slot_count.load(std::memory_order_acquire); }

@@ -143,7 +143,8 @@ def link_bias(program: Path) -> int:
 @pytest.mark.parametrize("runtime", BUILDS)
 def test_workers_are_rooted_under_the_opener(runtime: str, tmp_path: Path) -> None:
     seen = record(runtime, tmp_path)
-    assert all(s.whole for s in seen)
+    # Before main the loader's own entry has no unwind rules: a sample there ends in it.
+    assert all(s.whole for s in seen if not s.own[-1:] or not s.own[-1].startswith("ld-linux"))
     opener = next(s.thread for s in seen if "main" in s.own)
     working = [s for s in seen if s.thread != opener and s.own and "work" in s.own]
     assert len(working) > 100
