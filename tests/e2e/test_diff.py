@@ -95,8 +95,8 @@ def test_mkldnn_off(tmp_path: Path) -> None:
         f"    sys.argv = ['convnet.py', *words[1:]]\n    runpy.run_path({str(EXAMPLES / 'convnet.py')!r}, "
         "run_name='__main__')\n"
     )
-    words = ("--steps", "10", "--batch", "4", "--width", "16")
-    run = "--window steps=4:9 --primitives --rate 200"
+    words = ("--steps", "24", "--batch", "4", "--width", "16")
+    run = "--window steps=4:20 --primitives --rate 200"
     on, off = (record(tmp_path / f"{w}.sonde", script, w, *words, run=run) for w in ("on", "off"))
     found = json.loads(sonde("diff", on, off, "--json").stdout)
     ops = rows(found, "op")
