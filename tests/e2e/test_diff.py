@@ -67,7 +67,7 @@ def test_a_slowed_line_and_a_renamed_function(tmp_path: Path) -> None:
     assert found["verdict"] == "slower"
     slowed = max(rows(found, "line").values(), key=lambda r: float(r["difference"]))
     assert (slowed["name"], slowed["a"]) == ("train.py:12 train", 0.0)
-    assert slowed["low"] <= 6.0, "milliseconds of CPU time were planted on it"
+    assert 3.0 < slowed["low"] <= 6.6, "6 ms of CPU time were planted, and reading the clock takes some"
     renamed = rows(found, "function", sure=False)
     assert any(r["note"] == "renamed?" and "load_batch → read_batch" in name for name, r in renamed.items())
     assert "B is slower" in (tmp_path / "d.md").read_text()

@@ -21,6 +21,11 @@ def test_own_use_of_the_shared_signals_is_not_disturbed(program: Program) -> Non
     alone = subprocess.run([binary], capture_output=True, text=True)
     assert "segv handled: 100, mask right: 1" in alone.stdout
     result = run([binary], rate_hz=2000)
+    if result.output != alone.stdout:
+        # The kernel keeps one pending signal of a number: one raised in the very moment of a tick is one with
+        # it (docs/explanation.md). Only the line with a single raise may show that, and not twice.
+        assert result.output.splitlines()[:-1] == alone.stdout.splitlines()[:-1]
+        result = run([binary], rate_hz=2000)
     assert (result.output, result.errors, result.code) == (alone.stdout, "", 0)
     assert ticks(result.main()) > 200
     assert losses(result.main()) == {}
