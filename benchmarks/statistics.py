@@ -1,7 +1,8 @@
 """How often each design of a comparison is wrong, and how often it finds what is there.
 
 Usage: python -m benchmarks.statistics [--trials 200] [--first-seed 0]  synthetic drift; about half a minute of CPU time
-       python -m benchmarks.statistics aa|planted|tune|repair …  real programs; see --help of each
+       python -m benchmarks.statistics series --trials 300   real launches back to back, replayed to each design
+       python -m benchmarks.statistics aa|planted|grid|tune|repair …  real programs; see --help of each
 
 Synthetic: a machine that drifts, shifts and spikes (trials/machine.py) runs A and B; B is slower by 0, 1, 3 or
 10 %. Ours is the engine of `sonde prove` itself, noise floor included; the others are the designs of hyperfine
@@ -12,23 +13,27 @@ t-test). Printed: the share of trials called different, with its exact 95 % inte
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from benchmarks.environment import write
 from benchmarks.trials.machine import Machine
+from benchmarks.trials.series import Series, starts
 from benchmarks.trials.share import interval_of_share
 from sonde.experiment.arm import Arm, Measurement
-from sonde.experiment.paired import Paired
+from sonde.experiment.paired import FLOOR_PAIRS, Paired
 from sonde.experiment.statistics import welch
+from sonde.experiment.verdict import LOOKS
 
+LONGEST_DESIGN = 2 * (FLOOR_PAIRS + LOOKS[-1])  # launches
 EFFECTS = (0.0, 0.01, 0.03, 0.10)
+Noise = Machine | Series
 A, B = Arm("A", ("a",)), Arm("B", ("b",))
-Design = Callable[[Machine, float], tuple[bool, int]]  # called different?, launches used
+Design = Callable[[Noise, float], tuple[bool, int]]  # called different?, launches used
 
 
-def ours(machine: Machine, effect: float) -> tuple[bool, int]:
+def ours(machine: Noise, effect: float) -> tuple[bool, int]:
     def measure(arm: Arm, padding: int) -> Measurement:
         return Measurement(machine.launch(effect if arm is B else 0.0), 30, 0, "")
 
@@ -37,14 +42,14 @@ def ours(machine: Machine, effect: float) -> tuple[bool, int]:
     return found.verdict.word in ("faster", "slower"), machine.launches
 
 
-def hyperfine(machine: Machine, effect: float) -> tuple[bool, int]:
+def hyperfine(machine: Noise, effect: float) -> tuple[bool, int]:
     """Ten runs of A, then ten of B; its own t-test script at 5 %."""
     a = np.array([[machine.launch(0.0) for _ in range(10)]])
     b = np.array([[machine.launch(effect) for _ in range(10)]])
     return bool(welch(a, b).p[0] <= 0.05), machine.launches
 
 
-def pyperf(machine: Machine, effect: float) -> tuple[bool, int]:
+def pyperf(machine: Noise, effect: float) -> tuple[bool, int]:
     """Twenty processes of three values for A, then for B; t-test over all values at 5 %."""
     sides = []
     for change in (0.0, effect):
@@ -60,17 +65,28 @@ DESIGNS: dict[str, Design] = {"sonde": ours, "hyperfine": hyperfine, "pyperf": p
 
 
 def synthetic(trials: int, first_seed: int) -> list[dict[str, object]]:
-    """One row per design and effect."""
+    """One row per design and effect, on machines made up from consecutive seeds."""
+    seeds = range(first_seed, first_seed + trials)
+    return [{**row, "first_seed": first_seed} for row in designs(lambda: (Machine(seed) for seed in seeds))]
+
+
+def replayed(times_ms: Sequence[float]) -> list[dict[str, object]]:
+    """One row per design and effect, on real launches. Trials overlap: their intervals are too narrow."""
+    return designs(lambda: (Series(times_ms, start) for start in starts(len(times_ms), LONGEST_DESIGN)))
+
+
+def designs(machines: Callable[[], Iterator[Noise]]) -> list[dict[str, object]]:
+    """Every design at every effect on the same machines."""
     rows: list[dict[str, object]] = []
     for name, design in DESIGNS.items():
         for effect in EFFECTS:
-            outcomes = [design(Machine(seed), effect) for seed in range(first_seed, first_seed + trials)]
-            called = sum(different for different, _ in outcomes)
+            outcomes = [design(machine, effect) for machine in machines()]
+            called, trials = sum(different for different, _ in outcomes), len(outcomes)
             low, high = interval_of_share(called, trials)
             launches = float(np.mean([used for _, used in outcomes]))
             rows.append(
-                {"design": name, "effect": effect, "trials": trials, "first_seed": first_seed,
-                 "called_different": called / trials, "low": low, "high": high, "mean_launches": launches}
+                {"design": name, "effect": effect, "trials": trials, "called_different": called / trials,
+                 "low": low, "high": high, "mean_launches": launches}
             )  # fmt: skip
             print(
                 f"{name:10} planted {effect:4.0%}: different in {called / trials:6.1%} "
@@ -90,6 +106,8 @@ def main(words: Sequence[str] | None = None) -> None:
     from benchmarks.trials import campaigns
 
     campaigns.add_parsers(sub)
+    series = campaigns.add_series(sub)
+    series.set_defaults(run=lambda options: campaigns.real_series(options, replayed))
     options = parser.parse_args(words)
     if options.campaign:
         options.run(options)

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,14 +67,25 @@ def add_parsers(sub: Any) -> None:
         ("tune", real_tune, "the tuner against that grid"),
         ("repair", real_repair, "start with OMP_NUM_THREADS=16: is it repaired?"),
     ):
-        parser = sub.add_parser(name, help=line, description=line)
-        parser.add_argument("--program", choices=list(PROGRAMS), default="mlp")
-        parser.add_argument("--trials", type=int, default={"aa": 20, "planted": 10}.get(name, 1))
-        parser.add_argument("--minutes", type=float, default=8.0, help="start no trial after this time")
-        parser.add_argument("--state", type=Path, default=Path("/tmp/sonde-statistics"))
+        parser = _add_campaign(sub, name, line, {"aa": 20, "planted": 10}.get(name, 1))
         parser.add_argument("--share", type=float, default=0.05, help="planted slow-down")
         parser.add_argument("--rounds", type=int, default=4, help="launches per combination of the grid")
         parser.set_defaults(run=run)
+
+
+def add_series(sub: Any) -> argparse.ArgumentParser:
+    return _add_campaign(
+        sub, "series", "launches of a real program back to back, replayed to every design", 300
+    )
+
+
+def _add_campaign(sub: Any, name: str, line: str, trials: int) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = sub.add_parser(name, help=line, description=line)
+    parser.add_argument("--program", choices=list(PROGRAMS), default="mlp")
+    parser.add_argument("--trials", type=int, default=trials)
+    parser.add_argument("--minutes", type=float, default=8.0, help="start no trial after this time")
+    parser.add_argument("--state", type=Path, default=Path("/tmp/sonde-statistics"))
+    return parser
 
 
 class Kept:
@@ -145,6 +156,23 @@ def real_planted(options: argparse.Namespace) -> None:
     _summary(kept, f"planted-{options.program}", "slower", options.trials, share=options.share)
 
 
+def real_series(
+    options: argparse.Namespace, replayed: Callable[[Sequence[float]], list[dict[str, object]]]
+) -> None:
+    """The designs are the caller's; here are the launches."""
+    kept, arm, measure = Kept(options, "series"), _arm(options.program), LaunchMeasure(timeout_s=120)
+    while len(kept.rows) < options.trials and kept.time_left:
+        found = measure(arm, (len(kept.rows) * 977) % 4096)
+        if found.exit_code != 0:
+            raise SystemExit(f"{options.program} ended with exit code {found.exit_code}: {found.result}")
+        kept.add({"ms": found.value_ms, "seconds": found.seconds})
+    times_ms = [row["ms"] for row in kept.rows]
+    if len(times_ms) < options.trials:
+        print(f"{options.trials - len(times_ms)} launches to go: run it again")
+        return
+    print(write(f"statistics-series-{options.program}", {"times_ms": times_ms, "rows": replayed(times_ms)}))
+
+
 def combinations(place: Place) -> list[tuple[Setting, ...]]:
     """Every combination of the possible settings of the grid's knobs; threads always set, the rest also as is."""
     choices: list[list[Setting | None]] = []
@@ -176,6 +204,8 @@ def real_grid(options: argparse.Namespace) -> None:
             break
         start = time.monotonic()
         found = measure(arm, (len(kept.rows) * 977) % 4096)
+        if found.exit_code != 0:
+            raise SystemExit(f"{arm.name}: ended with exit code {found.exit_code}: {found.result}")
         kept.add(
             {"round": number, "arm": arm.name, "ms": found.value_ms, "seconds": time.monotonic() - start}
         )
