@@ -40,3 +40,9 @@ class FindingError(SondeError):
     """A finding or a regression where the user asked to fail on one."""
 
     exit_code = 1
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM reached an experiment: it ends as on Ctrl-C, with what is known so far."""
+
+    exit_code = 143

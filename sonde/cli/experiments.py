@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
-from sonde.errors import SondeError, UsageError
+from sonde.errors import SondeError, Terminated, UsageError
 
 if TYPE_CHECKING:
     from sonde.experiment.journal import Journal
@@ -59,6 +61,7 @@ def laboratory(options: argparse.Namespace, verb: str, partial: Callable[[], Non
     path: Path = options.journal or default_journal(verb)
     journal = Journal(path)
     line = ProgressLine(sys.stderr, lambda: end - time.monotonic())
+    before = signal.signal(signal.SIGTERM, _terminated)  # schedulers and CI end what runs too long by it
     try:
         yield Laboratory(
             journal, line, lambda: time.monotonic() > end, lambda: max(0.0, end - time.monotonic())
@@ -71,7 +74,12 @@ def laboratory(options: argparse.Namespace, verb: str, partial: Callable[[], Non
             print(kept, file=sys.stderr)
         raise
     finally:
+        signal.signal(signal.SIGTERM, before)
         line.close()
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise Terminated
 
 
 def default_journal(verb: str) -> Path:

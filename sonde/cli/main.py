@@ -49,9 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         hint = f" → {error.hint}" if error.hint else ""
         print(f"sonde: {error.message}{hint}", file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         print("sonde: interrupted", file=sys.stderr)
-        return 130
+        return getattr(interrupt, "exit_code", 130)
     except BrokenPipeError:
         # The reader (head, less) went away: not an error of ours. Keep the
         # interpreter from complaining again when it flushes stdout at exit.

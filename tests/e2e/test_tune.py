@@ -99,7 +99,10 @@ def test_a_program_that_always_crashes_is_an_error(tmp_path: Path) -> None:
     assert "as is: the program ended with exit code 1: ValueError: no data" in done.stderr
 
 
-def test_ctrl_c_keeps_what_was_measured_and_goes_on_later(program: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_end_from_outside_keeps_what_was_measured(
+    program: Path, tmp_path: Path, number: signal.Signals
+) -> None:
     journal = tmp_path / "j.jsonl"
     process = subprocess.Popen(
         [sys.executable, "-m", "sonde", "tune", "--journal", journal, *map(str, command(program))],
@@ -110,11 +113,13 @@ def test_ctrl_c_keeps_what_was_measured_and_goes_on_later(program: Path, tmp_pat
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    os.killpg(process.pid, signal.SIGINT)
+    os.kill(process.pid, number)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert f"launches are kept → go on with --journal {journal}" in err
     kept = journal.read_text().splitlines()
+    if number == signal.SIGTERM:
+        return  # what follows does not depend on how it ended
     done = sonde("tune", "--json", "--journal", journal, *command(program), state=tmp_path)
     assert done.returncode == 0, done.stderr
     assert journal.read_text().splitlines()[: len(kept)] == kept, "nothing was measured again"
