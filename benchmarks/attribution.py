@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from benchmarks.environment import write
-from benchmarks.peers import present, program
+from benchmarks.peers import present, program, surroundings
 
 PROGRAM = "loop.py"
 Row = dict[str, "float | int | None"]
@@ -41,7 +41,7 @@ def main() -> None:
                 command = peer.command(workload, options.seconds, output)
                 if peer.inside != "none":
                     command.append("attribution")
-                done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+                done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=surroundings())
                 if done.returncode:
                     print(f"{workload} {peer.name} failed: {done.stderr[-300:]}", flush=True)
                     continue

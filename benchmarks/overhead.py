@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import shutil
 import statistics
@@ -28,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.environment import write
-from benchmarks.peers import LOOP, Peer, present
+from benchmarks.peers import LOOP, Peer, present, surroundings
 from sonde.analyze.overhead import typical
 
 
@@ -125,7 +124,7 @@ def launch(peer: Peer, workload: str, seconds: float) -> dict[str, float]:
             capture_output=True,
             text=True,
             cwd=folder,
-            env=os.environ,
+            env=surroundings(),
         )
         total = time.monotonic() - start
         lines = [line for line in done.stdout.splitlines() if line.startswith("{")]

@@ -42,6 +42,11 @@ class Peer:
         return bool(self.needs) and program(self.needs) is None
 
 
+def surroundings() -> dict[str, str]:
+    """For commands that run in another folder: this tree's Sonde is found from there too."""
+    return {**os.environ, "PYTHONPATH": str(LOOP.parents[2])}
+
+
 def program(name: str) -> str | None:
     """Beside this Python, or on PATH."""
     beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
