@@ -58,7 +58,7 @@ const suites = {
   },
 
   async each() {
-    await eachView({ check, expect, save }, VIEWS.filter((view) => view !== "gpu"), "gelu");
+    await eachView({ check, expect }, VIEWS.filter((view) => view !== "gpu"), "gelu");
   },
 
   async use() {
@@ -147,6 +147,34 @@ const suites = {
       await page.locator("[data-tab=flame]").click();
       await page.goBack();
       await page.waitForSelector("[data-view=overview]");
+    });
+    await check("a fold of the module tree is in the link and comes back", "#operators?ops.by=tree", async (page) => {
+      const rows = () => page.locator("[data-table=modules] .table-row").count();
+      await page.waitForSelector("[data-table=modules] .table-row");
+      const open = await rows();
+      await page.locator("[data-table=modules] .table-row").first().click();
+      await page.waitForFunction(() => location.hash.includes("modules.closed="));
+      const folded = await rows();
+      expect(folded < open, `${open} rows before, ${folded} after`);
+      const address = page.url();
+      await page.goto("about:blank");
+      await page.goto(address);
+      await page.waitForSelector("[data-table=modules] .table-row");
+      expect((await rows()) === folded, "the link unfolds it");
+    });
+    await check("zoomed steps select the step under the pointer", "#overview", async (page) => {
+      const canvas = page.locator("[data-role=steps] .chart");
+      await canvas.scrollIntoViewIfNeeded();
+      await canvas.focus();
+      for (const key of "wwwdd") await page.keyboard.press(key);
+      const box = await canvas.boundingBox();
+      const expected = await page.evaluate(() => {
+        const { picture, width } = document.querySelector("[data-role=steps] .chart").sondeChart;
+        const step = picture.steps[picture.indexAt(width / 2, width)];
+        return `${Math.round(step.start)}-${Math.round(step.end)}`;
+      });
+      await page.mouse.click(box.x + box.width / 2, box.y + box.height - 40);
+      await page.waitForFunction((range) => location.hash.includes(`range=${range}`), expected);
     });
     await check("a row of the sandwich shows callers and callees", "#sandwich", async (page) => {
       await page.locator("[data-table=sandwich] .table-row").nth(2).click();
@@ -267,7 +295,7 @@ const suites = {
   },
 
   async diff() {
-    await eachView({ check, expect, save }, ["diff"], "Gelu");
+    await eachView({ check, expect }, ["diff"], "Gelu");
     await check("the comparison opens with a verdict and names what changed", "", async (page) => {
       await page.waitForSelector("[data-view=diff]");
       expect(/slower/.test(await text(page, "[data-role=diff-verdict]")), await text(page, "[data-role=diff-verdict]"));
@@ -281,7 +309,7 @@ const suites = {
   },
 
   async gpu() {
-    await eachView({ check, expect, save }, ["gpu"], "conv");
+    await eachView({ check, expect }, ["gpu"], "conv");
     for (const view of ["overview", "timeline", "flame", "operators", "gpu", "memory"]) {
       await check(`a real GPU trace: ${view}`, `#${view}`, async (page) => {
         await page.waitForSelector(`[data-view="${view}"]`);

@@ -2,6 +2,7 @@
 // the same pen as everything else, so that they export as SVG and PNG too.
 
 import { fit, type Pen } from "./pen";
+import { Axis } from "./axis";
 import type { Picture } from "./chart";
 import type { Theme } from "./theme";
 import { time as showTime } from "../calc/format";
@@ -14,33 +15,31 @@ export interface Series {
 const LEFT = 76;
 const BOTTOM = 24;
 const TOP = 8;
+const RIGHT = 10;
 
-export class CurvePicture implements Picture {
+export class CurvePicture extends Axis implements Picture {
   hover = -1; // index of the reading under the pointer
   selection: [number, number] | null = null;
-  readonly from: number;
-  readonly to: number;
-  private readonly low: number;
-  private readonly high: number;
+  private readonly floor: number;
+  private readonly ceiling: number;
   private readonly ticks: number[];
 
   constructor(
     readonly times: number[],
     readonly series: Series[],
-    readonly show: (value: number) => string,
+    readonly worded: (value: number) => string,
     readonly tall: number,
     binary: boolean,
   ) {
-    this.from = times[0] ?? 0;
-    this.to = Math.max(this.from + 1, times[times.length - 1] ?? 1);
+    super(times[0] ?? 0, Math.max((times[0] ?? 0) + 1, times[times.length - 1] ?? 1), 1000, true);
     let low = 0;
     let high = 0;
     for (const s of series) for (const v of s.values) if (v !== null && Number.isFinite(v)) [low, high] = [Math.min(low, v), Math.max(high, v)];
     const unit = niceStep((high - low || 1) / 4, binary);
-    this.low = Math.floor(low / unit) * unit;
-    this.high = Math.max(this.low + unit, Math.ceil(high / unit) * unit);
+    this.floor = Math.floor(low / unit) * unit;
+    this.ceiling = Math.max(this.floor + unit, Math.ceil(high / unit) * unit);
     this.ticks = [];
-    for (let v = this.low; v <= this.high + unit / 2; v += unit) this.ticks.push(v);
+    for (let v = this.floor; v <= this.ceiling + unit / 2; v += unit) this.ticks.push(v);
   }
 
   height(): number {
@@ -48,16 +47,23 @@ export class CurvePicture implements Picture {
   }
 
   x(t: number, width: number): number {
-    return LEFT + ((t - this.from) / (this.to - this.from)) * (width - LEFT - 10);
+    return LEFT + this.share(t) * (width - LEFT - RIGHT);
+  }
+
+  shareAt(x: number, width: number): number {
+    return Math.max(0, Math.min(1, (x - LEFT) / (width - LEFT - RIGHT)));
   }
 
   timeAt(x: number, width: number): number {
-    const share = (x - LEFT) / (width - LEFT - 10);
-    return this.from + Math.max(0, Math.min(1, share)) * (this.to - this.from);
+    return this.at(this.shareAt(x, width));
   }
 
   indexAt(x: number, width: number): number {
-    const t = this.timeAt(x, width);
+    return this.indexOf(this.timeAt(x, width));
+  }
+
+  // The last reading not after a moment.
+  private indexOf(t: number): number {
     let low = 0;
     let high = this.times.length;
     while (low < high) {
@@ -70,10 +76,10 @@ export class CurvePicture implements Picture {
 
   draw(pen: Pen, width: number, _top: number, height: number, theme: Theme): void {
     const floor = height - BOTTOM;
-    const y = (v: number) => TOP + (1 - (v - this.low) / (this.high - this.low)) * (floor - TOP);
+    const y = (v: number) => TOP + (1 - (v - this.floor) / (this.ceiling - this.floor)) * (floor - TOP);
     for (const tick of this.ticks) {
-      pen.line([LEFT, y(tick), width - 10, y(tick)], theme.line, 1);
-      pen.text(fit(this.show(tick), LEFT - 8, 10.5), 2, y(tick) + 4, theme.faint, 10.5);
+      pen.line([LEFT, y(tick), width - RIGHT, y(tick)], theme.line, 1);
+      pen.text(fit(this.worded(tick), LEFT - 8, 10.5), 2, y(tick) + 4, theme.faint, 10.5);
     }
     const step = timeStep((this.to - this.from) / Math.max(2, (width - LEFT) / 110));
     for (let t = Math.ceil(this.from / step) * step; t <= this.to; t += step) {
@@ -81,13 +87,15 @@ export class CurvePicture implements Picture {
       pen.line([x, TOP, x, floor], theme.line, 0.6);
       if (x < width - 46) pen.text(showTime(t), x - 12, height - 7, theme.faint, 10.5);
     }
+    pen.clip(LEFT, 0, width - LEFT - RIGHT + 1, height);
     this.series.forEach((s, i) => this.trace(pen, s, width, y, curveColour(theme, i)));
+    pen.unclip();
     if (this.selection) {
       const left = Math.max(LEFT, this.x(this.selection[0], width));
-      const right = Math.min(width - 10, this.x(this.selection[1], width));
+      const right = Math.min(width - RIGHT, this.x(this.selection[1], width));
       if (right > left) pen.rect(left, TOP, right - left, floor - TOP, theme.select);
     }
-    if (this.hover >= 0) {
+    if (this.hover >= 0 && this.times[this.hover] >= this.from) {
       const x = this.x(this.times[this.hover], width);
       pen.line([x, TOP, x, floor], theme.faint, 1, [3, 3]);
       this.series.forEach((s, i) => {
@@ -103,7 +111,8 @@ export class CurvePicture implements Picture {
       if (points.length > 2) pen.line(points, colour, 1.6);
       points = [];
     };
-    for (let i = 0; i < this.times.length; i++) {
+    const last = Math.min(this.times.length - 1, this.indexOf(this.to) + 1);
+    for (let i = this.indexOf(this.from); i <= last; i++) {
       const v = s.values[i];
       if (v === null || !Number.isFinite(v)) {
         flush();

@@ -3,23 +3,22 @@
 
 import { nodeAt, type Tree } from "../calc/tree";
 import { fit, type Pen } from "./pen";
+import { Axis } from "./axis";
 import type { Picture } from "./chart";
 import { hueOf, type Theme } from "./theme";
 
 export const ROW = 20;
 const TEXT = 11.5;
 
-export class FlamePicture implements Picture {
-  from = 0; // visible stretch, in weight
-  to: number;
+export class FlamePicture extends Axis implements Picture { // of weight
   flip = false; // root at the bottom
   colour: "layer" | "library" | "module" | "diff" = "layer";
   matches: Uint8Array | null = null;
   hover = -1;
   selected = -1;
   diff: ((node: number) => number) | null = null; // -1 better … 1 worse
-  constructor(public tree: Tree) {
-    this.to = Math.max(tree.sum, 1e-9);
+  constructor(readonly tree: Tree) {
+    super(0, Math.max(tree.sum, 1e-9), tree.sum * 1e-9);
   }
 
   get rows(): number {
@@ -46,24 +45,12 @@ export class FlamePicture implements Picture {
   }
 
   zoomTo(node: number): void {
-    this.from = this.tree.x[node];
-    this.to = this.from + Math.max(this.tree.total[node], 1e-9);
+    this.show(this.tree.x[node], this.tree.total[node]);
     this.selected = node;
   }
 
-  // Zoom around a position by a factor; never beyond the whole.
-  zoomAt(share: number, factor: number): void {
-    const span = this.to - this.from;
-    const wanted = Math.min(this.tree.sum, Math.max(this.tree.sum * 1e-9, span * factor));
-    const centre = this.from + span * share;
-    this.from = Math.max(0, Math.min(this.tree.sum - wanted, centre - wanted * share));
-    this.to = this.from + wanted;
-  }
-
-  pan(share: number): void {
-    const span = this.to - this.from;
-    this.from = Math.max(0, Math.min(this.tree.sum - span, this.from + span * share));
-    this.to = this.from + span;
+  reset(): void {
+    this.zoomTo(0);
   }
 
   fill(node: number, theme: Theme): string {

@@ -1,20 +1,21 @@
-// The timeline picture: steps as bands, per thread a strip of sampled time by
-// category, operator calls as slices, launches, GPU streams, and arrows from
-// launch to kernel. What is narrower than a pixel is drawn once per pixel.
+// The timeline picture: steps as bands, per thread a strip of sampled time by category, operator calls as
+// slices, launches, GPU streams, and arrows from launch to kernel. Here is where things lie: lanes, ruler,
+// what is under the pointer; strips and slices are drawn in their own rooms.
 
-import { CATEGORY_ORDER, SPIN, type Model } from "../data/model";
-import { BINS, binsOf, lowerBound, type Lane } from "../calc/lanes";
+import type { Model } from "../data/model";
+import { lowerBound, type Lane } from "../calc/lanes";
 import { time as showTime } from "../calc/format";
+import { Axis } from "./axis";
 import { timeStep } from "./curve";
-import { fade } from "./flame";
+import { drawArrows, drawSlices, nameCode, type SliceTable } from "./slices";
+import { drawStrip, STRIP } from "./strip";
 import { fit, type Pen } from "./pen";
 import type { Picture } from "./chart";
 import type { Theme } from "./theme";
 
 export const RULER = 44;
-const STRIP = 26;
 const SLICE = 15;
-const GAP = 7;
+export const GAP = 7;
 const HEAD = 24;
 const COLLAPSED_LEVELS = 6;
 
@@ -24,9 +25,7 @@ export interface Hit {
   row: number;
 }
 
-export class TimelinePicture implements Picture {
-  from = 0;
-  to: number;
+export class TimelinePicture extends Axis implements Picture {
   gutter = 170;
   selection: [number, number] | null = null;
   hover: Hit = { lane: -1, kind: "none", row: -1 };
@@ -34,14 +33,13 @@ export class TimelinePicture implements Picture {
   colour: "layer" | "state" = "layer";
   expanded = new Set<number>();
   arrows = true;
-  private tops: number[] = [];
-  private columns = new Float64Array(0);
+  tops: number[] = []; // of each lane, and the end of the last
 
   constructor(
     readonly model: Model,
     readonly lanes: Lane[],
   ) {
-    this.to = model.duration;
+    super(0, model.duration, 200, true);
     this.place();
   }
 
@@ -70,28 +68,11 @@ export class TimelinePicture implements Picture {
   }
 
   x(t: number, width: number): number {
-    return this.gutter + ((t - this.from) / (this.to - this.from)) * (width - this.gutter);
+    return this.gutter + this.share(t) * (width - this.gutter);
   }
 
   timeAt(x: number, width: number): number {
-    return this.from + ((x - this.gutter) / (width - this.gutter)) * (this.to - this.from);
-  }
-
-  zoomAt(share: number, factor: number): void {
-    const span = this.to - this.from;
-    const wanted = Math.min(this.model.duration, Math.max(200, span * factor));
-    const centre = this.from + span * share;
-    this.show(centre - wanted * share, wanted);
-  }
-
-  pan(share: number): void {
-    const span = this.to - this.from;
-    this.show(this.from + span * share, span);
-  }
-
-  show(from: number, span: number): void {
-    this.from = Math.max(0, Math.min(this.model.duration - span, from));
-    this.to = Math.min(this.model.duration, this.from + span);
+    return this.at((x - this.gutter) / (width - this.gutter));
   }
 
   draw(pen: Pen, width: number, top: number, height: number, theme: Theme): void {
@@ -114,7 +95,7 @@ export class TimelinePicture implements Picture {
       pen.unclip();
       this.laneLabel(pen, lane, i, y, theme);
     }
-    if (this.arrows) this.drawArrows(pen, width, top, height, theme);
+    if (this.arrows) drawArrows(this, pen, width, top, height, theme);
     pen.unclip();
     this.ruler(pen, width, theme);
     this.drawSelection(pen, width, height, theme);
@@ -180,178 +161,19 @@ export class TimelinePicture implements Picture {
   private lane(pen: Pen, lane: Lane, index: number, y: number, width: number, theme: Theme): void {
     let at = y;
     if (lane.samples.length) {
-      this.strip(pen, lane, at, width, theme);
+      drawStrip(this, pen, lane, at, width, theme);
       at += STRIP;
     }
     const kernels = lane.kind === "stream";
     const levels = this.levels(lane, index);
     for (let level = 0; level < levels; level++, at += SLICE) {
-      this.slices(pen, lane.slices[level], kernels ? "kernels" : "ops", at, SLICE - 1, width, theme);
+      drawSlices(this, pen, lane.slices[level], kernels ? "kernels" : "ops", at, SLICE - 1, width, theme);
     }
-    if (lane.launches.length) this.slices(pen, lane.launches, "launches", at, SLICE - 4, width, theme);
+    if (lane.launches.length) drawSlices(this, pen, lane.launches, "launches", at, SLICE - 4, width, theme);
   }
 
-  // Sampled time of each pixel column, stacked by category; full height means busy all the time.
-  private strip(pen: Pen, lane: Lane, y: number, width: number, theme: Theme): void {
-    const { model } = this;
-    const plot = Math.ceil(width - this.gutter);
-    const kinds = CATEGORY_ORDER.length;
-    if (this.columns.length < plot * kinds) this.columns = new Float64Array(plot * kinds);
-    this.columns.fill(0, 0, plot * kinds);
-    const perPixel = (this.to - this.from) / plot;
-    if (perPixel >= model.duration / BINS) this.fromBins(binsOf(model, lane), plot, perPixel);
-    else this.fromSamples(lane, plot, perPixel);
-    // By state, all that runs has one colour; spin and wait keep theirs.
-    const fills = this.colour === "state" ? theme.category.map((fill, c) => (c < SPIN ? theme.layer[2] : fill)) : theme.category;
-    pen.strip(this.gutter, y, plot, STRIP - 2, this.columns, fills);
-  }
-
-  private fromBins(bins: Float32Array, plot: number, perPixel: number): void {
-    const kinds = CATEGORY_ORDER.length;
-    const width = this.model.duration / BINS;
-    const last = Math.min(BINS - 1, Math.floor(this.to / width));
-    for (let bin = Math.floor(this.from / width); bin <= last; bin++) {
-      const px = Math.min(plot - 1, Math.max(0, Math.floor(((bin + 0.5) * width - this.from) / perPixel)));
-      for (let c = 0; c < kinds; c++) this.columns[px * kinds + c] += bins[bin * kinds + c] / perPixel;
-    }
-  }
-
-  private fromSamples(lane: Lane, plot: number, perPixel: number): void {
-    const { model } = this;
-    const kinds = CATEGORY_ORDER.length;
-    const time = model.column("samples", "time");
-    const weight = model.column("samples", "weight");
-    const slot = model.slot;
-    const from = slot > 1 ? lowerBound(lane.samples, time, this.from - slot) : lowerBound(lane.samples, time, this.from);
-    for (let i = from; i < lane.samples.length; i++) {
-      const row = lane.samples[i];
-      // A sample stands for the time up to it; a joined row for its slot.
-      const length = slot > 1 ? slot : weight[row];
-      const start = slot > 1 ? time[row] : time[row] - length;
-      if (start > this.to) {
-        if (slot > 1 || time[row] - lane.longest > this.to) break;
-        continue;
-      }
-      const end = start + length;
-      const a = Math.max(0, (start - this.from) / perPixel);
-      const b = Math.min(plot, (end - this.from) / perPixel);
-      const density = weight[row] / Math.max(length, 1); // of one thread, so at most about one
-      const category = model.category[row];
-      const last = Math.min(plot - 1, Math.floor(b));
-      for (let px = Math.floor(a); px <= last; px++) {
-        const covered = Math.min(b, px + 1) - Math.max(a, px);
-        if (covered > 0) this.columns[px * kinds + category] += covered * density;
-      }
-    }
-  }
-
-  private slices(pen: Pen, rows: Int32Array, table: "ops" | "kernels" | "launches", y: number, tall: number, width: number, theme: Theme): void {
-    const { model } = this;
-    const start = model.column(table, "start");
-    const duration = model.column(table, "duration");
-    const scale = (width - this.gutter) / (this.to - this.from);
-    let i = Math.max(0, lowerBound(rows, start, this.from) - 1);
-    // Neighbours narrower than a pixel and of one colour become one rectangle: thousands are slow to fill.
-    let run = 0;
-    let runEnd = 0;
-    let runFill = "";
-    const flush = () => {
-      if (runFill) pen.rect(run, y, runEnd - run, tall, runFill);
-      runFill = "";
-    };
-    while (i < rows.length) {
-      const row = rows[i];
-      if (start[row] > this.to) break;
-      const left = Math.max(this.gutter, this.x(start[row], width));
-      const right = Math.min(width, this.x(start[row] + duration[row], width));
-      if (right < this.gutter) {
-        i++;
-        continue;
-      }
-      const fill = this.fill(table, row, theme);
-      if (right - left < 1) {
-        const pixel = Math.floor(left);
-        if (fill !== runFill || pixel > runEnd) {
-          flush();
-          run = pixel;
-          runFill = fill;
-        }
-        runEnd = pixel + 1;
-        // Nothing more can be told apart inside this pixel.
-        const next = lowerBound(rows, start, this.from + (Math.floor(left - this.gutter) + 1) / scale);
-        i = Math.max(i + 1, next);
-        continue;
-      }
-      flush();
-      pen.rect(left, y, right - left - (right - left > 3 ? 0.6 : 0), tall, fill);
-      if (this.hover.row === row && this.hover.kind === (table === "ops" ? "op" : table === "kernels" ? "kernel" : "launch")) {
-        pen.frame(left, y, right - left, tall, theme.text, 1.5);
-      }
-      if (right - left > 26 && tall > 12) {
-        const text = fit(this.name(table, row), right - left - 6, 10.5);
-        if (text) pen.text(text, left + 3, y + 10.5, theme.onFill, 10.5);
-      }
-      i++;
-    }
-    flush();
-  }
-
-  nameCode(table: "ops" | "kernels" | "launches", row: number): number {
-    const { model } = this;
-    if (table !== "ops") return model.column(table, "name")[row];
-    return model.column("calls", "name")[model.column("opnodes", "call")[model.column("ops", "node")[row]]];
-  }
-
-  name(table: "ops" | "kernels" | "launches", row: number): string {
-    return this.model.text(this.nameCode(table, row));
-  }
-
-  private fill(table: "ops" | "kernels" | "launches", row: number, theme: Theme): string {
-    const { model } = this;
-    const base =
-      table === "launches"
-        ? theme.layer[5]
-        : table === "kernels"
-          ? theme.gpu[model.column("kernels", "work")[row]]
-          : theme.kind[model.column("calls", "kind")[model.column("opnodes", "call")[model.column("ops", "node")[row]]]];
-    if (!this.matchName) return base;
-    return this.matchName(this.nameCode(table, row)) ? theme.match : fade(base, theme);
-  }
-
-  // From a launch on its thread to the kernel on its stream: for the one under
-  // the pointer always, for all when they can be told apart.
-  private drawArrows(pen: Pen, width: number, top: number, height: number, theme: Theme): void {
-    const { model } = this;
-    if (!model.rows("kernels") || !model.rows("launches")) return;
-    const start = model.column("kernels", "start");
-    const link = model.column("kernels", "launch");
-    const launched = model.column("launches", "start");
-    const thread = model.column("launches", "thread");
-    const laneOfThread = new Map<number, number>();
-    this.lanes.forEach((lane, i) => lane.kind === "thread" && laneOfThread.set(lane.thread, i));
-    const hovered = this.hover;
-    this.lanes.forEach((lane, index) => {
-      if (lane.kind !== "stream") return;
-      const rows = lane.slices[0];
-      const a = lowerBound(rows, start, this.from);
-      const b = lowerBound(rows, start, this.to);
-      const all = b - a <= 150;
-      for (let i = a; i < b; i++) {
-        const row = rows[i];
-        const bold = (hovered.kind === "kernel" && hovered.row === row) || (hovered.kind === "launch" && hovered.row === link[row]);
-        if ((!all && !bold) || link[row] < 0) continue;
-        const from = laneOfThread.get(thread[link[row]]);
-        if (from === undefined) continue;
-        const x1 = this.x(launched[link[row]], width);
-        const x2 = this.x(start[row], width);
-        if (x1 < this.gutter - 400 || x2 < this.gutter) continue;
-        const y1 = this.tops[from + 1] - top - GAP - 2;
-        const y2 = this.tops[index] - top + 1;
-        if ((y1 < RULER && y2 < RULER) || (y1 > height && y2 > height)) continue;
-        const middle = (y1 + y2) / 2;
-        pen.line([Math.max(this.gutter, x1), y1, Math.max(this.gutter, x1), middle, x2, middle, x2, y2], bold ? theme.accent : theme.faint, bold ? 2 : 0.6);
-      }
-    });
+  name(table: SliceTable, row: number): string {
+    return this.model.text(nameCode(this.model, table, row));
   }
 
   private drawSelection(pen: Pen, width: number, height: number, theme: Theme): void {

@@ -1,36 +1,62 @@
-// A curve in the page. A drag selects the range for every view, as in the timeline.
+// A curve in the page, in a card of its own that can save it. A drag selects the range for every view, as in
+// the timeline; zoom moves all curves of the report together, since they share the address's word for it.
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
+import type { ComponentChildren } from "preact";
 import { CurvePicture, curveColour, type Series } from "../draw/curve";
 import type { Chart } from "../draw/chart";
-import type { Theme } from "../draw/theme";
 import { Canvas } from "./canvas";
-import { Legend } from "./parts";
+import { ExportMenu, Legend, linkItem, pictureItems } from "./parts";
+import { csv, download } from "./save";
 import { hideTooltip, showTooltip } from "./tooltip";
+import { keyZoom, useZoom, wheelZoom } from "./zoom";
+import type { ViewProps } from "./context";
 import * as format from "../calc/format";
 
 export type { Series };
 
-export function Curve(props: {
+interface CurveProps extends Pick<ViewProps, "store" | "theme"> {
   label: string;
   times: number[]; // ns since the start
   series: Series[];
   show: (value: number) => string;
-  theme: Theme;
   height?: number;
-  range: [number, number] | null;
-  onRange: (range: [number, number]) => void;
-  chartRef?: (chart: Chart | null) => void;
-}) {
+}
+
+export function CurveCard(props: CurveProps & { title: ComponentChildren; note: ComponentChildren; file: string; unit: string; children?: ComponentChildren }) {
+  const chart = useRef<Chart | null>(null);
+  const rows = () => [["time_ns", ...props.series.map((s) => `${s.name} (${props.unit})`)], ...props.times.map((t, i) => [t, ...props.series.map((s) => s.values[i] ?? NaN)])];
+  return (
+    <article class="card" data-role="curve">
+      <header>
+        <h2>{props.title}</h2>
+        <span class="note">{props.note}</span>
+        <ExportMenu
+          items={[
+            ["CSV of this curve", () => download(`${props.file}.csv`, csv(rows()), "text/csv")],
+            ...pictureItems(props.file, () => chart.current),
+            linkItem(props.store),
+          ]}
+        />
+      </header>
+      <Curve {...props} chartRef={(c) => (chart.current = c)} />
+      {props.children}
+    </article>
+  );
+}
+
+function Curve(props: CurveProps & { chartRef: (chart: Chart | null) => void }) {
+  const { store } = props;
   const tall = props.height ?? 220;
   const picture = useMemo(() => new CurvePicture(props.times, props.series, props.show, tall, props.show === format.bytes), [props.times, props.series]);
-  picture.selection = props.range;
+  const changed = useZoom(picture, store.get("curve.shown", ""), (word) => store.set({ "curve.shown": word }));
+  picture.selection = store.range;
   return (
     <>
       <Canvas
         picture={picture}
         theme={props.theme}
-        label={props.label}
+        label={`${props.label}. Ctrl+wheel or W S zooms, A D moves, 0 shows all.`}
         height={`${tall}px`}
         class="flat"
         chartRef={props.chartRef}
@@ -39,7 +65,7 @@ export function Curve(props: {
             picture.hover = picture.indexAt(x, chart.width);
             chart.redraw();
             const lines = picture.series.map((s) => [s.name, s.values[picture.hover] === null ? "–" : props.show(s.values[picture.hover]!)] as [string, string]);
-            showTooltip(event.clientX, event.clientY, format.time(picture.times[picture.hover]), [...lines, ["drag to select a range for every view"]]);
+            showTooltip(event.clientX, event.clientY, format.time(picture.times[picture.hover]), [...lines, ["drag to select a range for every view, Ctrl+wheel to zoom"]]);
           },
           leave(chart) {
             picture.hover = -1;
@@ -57,10 +83,20 @@ export function Curve(props: {
             const up = (e: PointerEvent) => {
               window.removeEventListener("pointermove", move);
               window.removeEventListener("pointerup", up);
-              if (Math.abs(e.clientX - event.clientX) > 4) props.onRange([Math.min(start, at(e)), Math.max(start, at(e))]);
+              if (Math.abs(e.clientX - event.clientX) > 4) store.setRange([Math.min(start, at(e)), Math.max(start, at(e))]);
             };
             window.addEventListener("pointermove", move);
             window.addEventListener("pointerup", up);
+          },
+          wheel(chart, x, _y, event) {
+            if (!wheelZoom(picture, event, chart.width, picture.shareAt(x, chart.width))) return false;
+            changed(chart);
+            return true;
+          },
+          key(chart, event) {
+            if (!keyZoom(picture, event)) return false;
+            changed(chart);
+            return true;
           },
         }}
       />

@@ -1,8 +1,9 @@
 // An interactive flame picture: hover, zoom by click or wheel, keys, search
 // highlight. Used by the Flame, Sandwich and Diff views.
 
-import { useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { Canvas } from "./canvas";
+import { keyZoom, useZoom, wheelZoom } from "./zoom";
 import { showTooltip, hideTooltip, type Lines } from "./tooltip";
 import { FlamePicture } from "../draw/flame";
 import type { Chart } from "../draw/chart";
@@ -39,26 +40,11 @@ export function FlameChart(props: {
   const { tree } = props;
   const picture = useMemo(() => new FlamePicture(tree), [tree]);
   const matches = useMemo(() => labelMatches(tree, props.match), [tree, props.match]);
-  const last = useRef("");
+  const changed = useZoom(picture, props.zoom ?? "", (word) => props.onZoom?.(word));
   picture.flip = props.flip ?? false;
   picture.colour = props.colour ?? "layer";
   picture.diff = props.diff ?? null;
   picture.matches = matches;
-  if (props.zoom !== undefined && props.zoom !== last.current) {
-    const found = /^([\d.e-]+)-([\d.e-]+)$/.exec(props.zoom);
-    picture.from = found ? Number(found[1]) * tree.sum : 0;
-    picture.to = found ? Number(found[2]) * tree.sum : Math.max(tree.sum, 1e-9);
-    last.current = props.zoom;
-  }
-  const changed = (chart: Chart) => {
-    chart.redraw();
-    const whole = picture.to - picture.from >= tree.sum * 0.999999;
-    const word = whole ? null : `${(picture.from / tree.sum).toFixed(9)}-${(picture.to / tree.sum).toFixed(9)}`;
-    last.current = word ?? "";
-    // Browsers refuse more than a few address changes a second.
-    clearTimeout(timer);
-    timer = setTimeout(() => props.onZoom?.(word), 120) as unknown as number;
-  };
   const tip = (node: number): Lines => {
     const label = tree.labels[tree.label[node]];
     const share = tree.total[node] / tree.sum;
@@ -109,17 +95,9 @@ export function FlameChart(props: {
           props.onPick?.(node);
         },
         wheel(chart, x, _y, event) {
-          if (event.ctrlKey || event.metaKey) {
-            picture.zoomAt(x / chart.width, Math.exp(event.deltaY * 0.004));
-            changed(chart);
-            return true;
-          }
-          if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-            picture.pan(event.deltaX / chart.width);
-            changed(chart);
-            return true;
-          }
-          return false;
+          if (!wheelZoom(picture, event, chart.width, x / chart.width)) return false;
+          changed(chart);
+          return true;
         },
         key(chart, event) {
           return keys(chart, picture, event, changed, props.onPick);
@@ -128,8 +106,6 @@ export function FlameChart(props: {
     />
   );
 }
-
-let timer = 0;
 
 function keys(
   chart: Chart,
@@ -156,23 +132,12 @@ function keys(
     chart.redraw();
     return true;
   }
-  const zooms: Record<string, () => void> = {
-    Enter: () => {
-      picture.zoomTo(at);
-      onPick?.(at);
-    },
-    Escape: () => picture.zoomTo(0),
-    "+": () => picture.zoomAt(0.5, 0.7),
-    "=": () => picture.zoomAt(0.5, 0.7),
-    "-": () => picture.zoomAt(0.5, 1.4),
-    w: () => picture.zoomAt(0.5, 0.7),
-    s: () => picture.zoomAt(0.5, 1.4),
-    a: () => picture.pan(-0.15),
-    d: () => picture.pan(0.15),
-    "0": () => picture.zoomTo(0),
-  };
-  if (!zooms[event.key] || event.ctrlKey || event.metaKey) return false;
-  zooms[event.key]();
+  const plain = !event.ctrlKey && !event.metaKey;
+  if (event.key === "Enter" && plain) {
+    picture.zoomTo(at);
+    onPick?.(at);
+  } else if (event.key === "Escape" && picture.word) picture.reset();
+  else if (!keyZoom(picture, event)) return false;
   changed(chart);
   return true;
 }

@@ -3,7 +3,8 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { copyText } from "./save";
+import { copyText, download } from "./save";
+import type { Chart } from "../draw/chart";
 import type { Store } from "../data/store";
 
 export function Choice(props: {
@@ -109,6 +110,14 @@ export function Legend(props: { items: [string, string, string?][] }) {
       ))}
     </div>
   );
+}
+
+// A picture as a file; `of` says which when there are several.
+export function pictureItems(file: string, chart: () => Chart | null, of = "this picture"): [string, () => void][] {
+  return [
+    [`SVG of ${of}`, () => download(`${file}.svg`, chart()!.svg(), "image/svg+xml")],
+    [`PNG of ${of}`, async () => download(`${file}.png`, (await chart()!.png())!)],
+  ];
 }
 
 export function linkItem(store: Store): [string, () => void] {

@@ -6,9 +6,8 @@ import { diffTable, diffTree, perStep, sideOf, type DiffRow } from "../calc/diff
 import { measuresOf, type Measure } from "../calc/weights";
 import { median } from "../calc/steps";
 import { FlameChart, amount } from "../ui/flamechart";
-import { Choice, Empty, ExportMenu, Legend, linkItem, Toggle } from "../ui/parts";
+import { Choice, Empty, ExportMenu, Legend, linkItem, pictureItems, Toggle } from "../ui/parts";
 import { DataTable } from "../ui/table";
-import { download } from "../ui/save";
 import type { Chart } from "../draw/chart";
 import type { ViewProps } from "../ui/context";
 import type { Model } from "../data/model";
@@ -61,7 +60,7 @@ export function DiffView({ model, before, store, theme, match }: ViewProps) {
           label="What is measured"
           value={measure}
           options={shared.map((m) => [m, { cpu: "On CPU", off: "Off CPU", both: "Both", ops: "Operators", gpu: "GPU", memory: "Memory" }[m]])}
-          onChange={(v) => store.set({ "flame.measure": v })}
+          onChange={(v) => store.set({ "flame.measure": v, "diff.zoom": null })}
         />
         {perStep(first, after) && <Choice label="Per" value={byStep ? "step" : "all"} options={[["step", "Per steady step"], ["all", "In all"]]} onChange={(v) => store.set({ "diff.per": v })} />}
         <Toggle name="hide" on={hide} title="Hide interpreter and dispatcher frames" onChange={(on) => store.set({ "flame.hide": on ? null : "0" })}>
@@ -70,8 +69,7 @@ export function DiffView({ model, before, store, theme, match }: ViewProps) {
         <Legend items={[["slower", rgb(theme.worse)], ["same", theme.dark ? "#3a3f48" : "#e2e4e8"], ["faster", rgb(theme.better)]]} />
         <ExportMenu
           items={[
-            ["SVG of this picture", () => download("diff.svg", chart.current!.svg(), "image/svg+xml")],
-            ["PNG of this picture", async () => download("diff.png", (await chart.current!.png())!)],
+            ...pictureItems("diff", () => chart.current),
             linkItem(store),
           ]}
         />
@@ -84,6 +82,8 @@ export function DiffView({ model, before, store, theme, match }: ViewProps) {
         colour="diff"
         diff={colour}
         height="46vh"
+        zoom={store.get("diff.zoom", "")}
+        onZoom={(zoom) => store.set({ "diff.zoom": zoom })}
         chartRef={(c) => (chart.current = c)}
         extra={(node) => [
           ["before", amount(unit, both.before[node])],

@@ -4,7 +4,7 @@ import { useMemo, useRef } from "preact/hooks";
 import { buildTree, matchedTotal, type Tree } from "../calc/tree";
 import { measuresOf, rowsOf, type Measure } from "../calc/weights";
 import { FlameChart, amount, labelMatches } from "../ui/flamechart";
-import { Choice, Empty, ExportMenu, Legend, linkItem, Pick, Toggle } from "../ui/parts";
+import { Choice, Empty, ExportMenu, Legend, linkItem, Pick, pictureItems, Toggle } from "../ui/parts";
 import { copyText, csv, download } from "../ui/save";
 import type { ViewProps } from "../ui/context";
 import type { Chart } from "../draw/chart";
@@ -81,8 +81,7 @@ export function FlameView({ model, store, theme, match }: ViewProps) {
         )}
         <ExportMenu
           items={[
-            ["SVG of this picture", () => download("flame.svg", chart.current!.svg(), "image/svg+xml")],
-            ["PNG of this picture", async () => download("flame.png", (await chart.current!.png())!)],
+            ...pictureItems("flame", () => chart.current),
             ["CSV of this tree", () => download("flame.csv", treeCsv(tree), "text/csv")],
             ["Copy as collapsed stacks", () => void copyText(collapsed(tree))],
             linkItem(store),

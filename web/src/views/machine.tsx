@@ -3,7 +3,7 @@
 
 import { useMemo } from "preact/hooks";
 import { counterSeries } from "../calc/counters";
-import { Curve } from "../ui/curve";
+import { CurveCard } from "../ui/curve";
 import { ExportMenu, linkItem } from "../ui/parts";
 import { copyText, csv, download } from "../ui/save";
 import { Fix } from "./insights";
@@ -31,7 +31,7 @@ export function MachineView({ model, store, theme, match }: ViewProps) {
       .map(([name, list]) => [name, list.filter(([k, v]) => v !== "" && (!match.active || match.test(k) || match.test(v)))] as [string, Fact[]])
       .filter(([, list]) => list.length);
   }, [model, match]);
-  const counters = useMemo(() => counterSeries(model).filter((c) => c.times.length > 1 && !/rss_bytes$/.test(c.name)), [model]);
+  const counters = useMemo(() => counterSeries(model).filter((c) => c.times.length > 1 && !/rss_bytes$/.test(c.name)).map((c) => ({ ...c, drawn: c.rate && c.name.endsWith("_ns") ? cores(c.series) : c.series })), [model]);
   const findings: any[] = model.facts.findings ?? [];
   const markdown = () => groups.map(([name, list]) => `### ${name}\n\n| | |\n|---|---|\n${list.map(([k, v]) => `| ${k} | ${v.replace(/\|/g, "\\|")} |`).join("\n")}`).join("\n\n");
   return (
@@ -81,25 +81,19 @@ export function MachineView({ model, store, theme, match }: ViewProps) {
         ))}
       </div>
       {counters.slice(0, 24).map((c) => (
-        <article class="card">
-          <header>
-            <h2>{c.name.replace(/_/g, " ").replace(/ ns$/, "")}</h2>
-            <span class="note">
-              {c.process < 0 ? "machine" : `process ${c.process}`}
-              {c.rate ? (c.name.endsWith("_ns") ? ", cores in use" : ", per second") : ""}
-            </span>
-          </header>
-          <Curve
-            label={c.label}
-            times={c.times}
-            series={c.rate && c.name.endsWith("_ns") ? cores(c.series) : c.series}
-            show={c.name.endsWith("bytes") ? format.bytes : (v) => format.digits(v)}
-            theme={theme}
-            height={150}
-            range={store.range}
-            onRange={(r) => store.setRange(r)}
-          />
-        </article>
+        <CurveCard
+          title={c.name.replace(/_/g, " ").replace(/ ns$/, "")}
+          note={`${c.process < 0 ? "machine" : `process ${c.process}`}${c.rate ? (c.name.endsWith("_ns") ? ", cores in use" : ", per second") : ""}`}
+          file={c.name}
+          unit={c.rate && !c.name.endsWith("_ns") ? "per second" : c.name.endsWith("bytes") ? "bytes" : "value"}
+          label={c.label}
+          times={c.times}
+          series={c.drawn}
+          show={c.name.endsWith("bytes") ? format.bytes : (v) => format.digits(v)}
+          theme={theme}
+          height={150}
+          store={store}
+        />
       ))}
     </section>
   );

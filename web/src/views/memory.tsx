@@ -1,12 +1,10 @@
 // Memory: what the framework's allocator held over time, who held it at the
 // peak, and the resident memory of the processes.
 
-import { useMemo, useRef } from "preact/hooks";
-import { Curve, type Series } from "../ui/curve";
-import type { Chart } from "../draw/chart";
-import { Empty, ExportMenu, linkItem } from "../ui/parts";
+import { useMemo } from "preact/hooks";
+import { CurveCard, type Series } from "../ui/curve";
+import { Empty } from "../ui/parts";
 import { DataTable } from "../ui/table";
-import { csv, download } from "../ui/save";
 import type { ViewProps } from "../ui/context";
 import type { Model } from "../data/model";
 import * as format from "../calc/format";
@@ -23,7 +21,6 @@ interface PeakRow {
 export function MemoryView({ model, store, theme, match }: ViewProps) {
   const devices = useMemo(() => memoryCurves(model), [model]);
   const resident = useMemo(() => counterSeries(model).filter((c) => /rss_bytes$|pss_bytes$|memory_bytes$/.test(c.name)), [model]);
-  const plot = useRef<Chart | null>(null);
   if (!devices.length && !resident.length) {
     return (
       <Empty title="No memory was recorded" command="sonde run --window auto your_script.py">
@@ -37,26 +34,18 @@ export function MemoryView({ model, store, theme, match }: ViewProps) {
         const peak = (model.facts.peaks ?? []).find((p: any) => p.device === d.device);
         const rows = peak ? peakRows(model, peak).filter((row) => !match.active || match.test(row.op) || match.test(row.module) || match.test(row.category)) : [];
         return (
-          <article class="card">
-            <header>
-              <h2>
-                In use by the allocator, <bdi>{d.device}</bdi>
-              </h2>
-              {peak && (
-                <span class="note">
-                  peak {format.bytes(peak.bytes)} at {format.time(peak.time)}; frees of blocks allocated before the window can make it negative
-                </span>
-              )}
-              <ExportMenu
-                items={[
-                  ["CSV of the curve", () => download("memory.csv", csv([["time_ns", "allocated_bytes"], ...d.times.map((t, i) => [t, d.series[0].values[i] ?? NaN])]), "text/csv")],
-                  ["SVG of the curve", () => download("memory.svg", plot.current!.svg(), "image/svg+xml")],
-                  ["PNG of the curve", async () => download("memory.png", (await plot.current!.png())!)],
-                  linkItem(store),
-                ]}
-              />
-            </header>
-            <Curve label={`Memory in use on ${d.device}`} times={d.times} series={d.series} show={format.bytes} theme={theme} range={store.range} onRange={(r) => store.setRange(r)} chartRef={(p) => (plot.current = p)} />
+          <CurveCard
+            title={<>In use by the allocator, <bdi>{d.device}</bdi></>}
+            note={peak && `peak ${format.bytes(peak.bytes)} at ${format.time(peak.time)}; frees of blocks allocated before the window can make it negative`}
+            file="memory"
+            unit="bytes"
+            label={`Memory in use on ${d.device}`}
+            times={d.times}
+            series={d.series}
+            show={format.bytes}
+            theme={theme}
+            store={store}
+          >
             {rows.length > 0 && (
               <>
                 <p class="note">
@@ -79,17 +68,11 @@ export function MemoryView({ model, store, theme, match }: ViewProps) {
                 />
               </>
             )}
-          </article>
+          </CurveCard>
         );
       })}
       {resident.map((c) => (
-        <article class="card">
-          <header>
-            <h2>Resident memory</h2>
-            <span class="note">{c.label}: physical memory of the process, by the operating system</span>
-          </header>
-          <Curve label="Resident memory" times={c.times} series={c.series} show={format.bytes} theme={theme} height={170} range={store.range} onRange={(r) => store.setRange(r)} />
-        </article>
+        <CurveCard title="Resident memory" note={`${c.label}: physical memory of the process, by the operating system`} file="resident" unit="bytes" label={`Resident memory, ${c.label}`} times={c.times} series={c.series} show={format.bytes} theme={theme} store={store} height={170} />
       ))}
       <p class="note">
         Which operators allocate most: <a href="#flame" onClick={(event) => { event.preventDefault(); store.open("flame", { "flame.measure": "memory" }); }}>flame of allocated bytes</a>

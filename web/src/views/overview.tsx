@@ -1,13 +1,15 @@
 // Overview: the verdict, time by layer, steps, insights and the quality of the
 // recording itself, on one screen.
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { verdict, steadyStep } from "../calc/verdict";
 import { layerSums, steadyRange } from "../calc/layers";
 import { Canvas } from "../ui/canvas";
 import { showTooltip, hideTooltip } from "../ui/tooltip";
+import { keyZoom, useZoom, wheelZoom } from "../ui/zoom";
+import type { Chart } from "../draw/chart";
 import { StepsPicture } from "../draw/steps";
-import { ExportMenu, linkItem } from "../ui/parts";
+import { ExportMenu, linkItem, pictureItems } from "../ui/parts";
 import { csv, download } from "../ui/save";
 import { CATEGORY_MEANING, CATEGORY_ORDER, WAIT } from "../data/model";
 import type { ViewProps } from "../ui/context";
@@ -150,7 +152,10 @@ function Layers({ model, store, theme }: ViewProps) {
 
 function Steps({ model, store, theme }: ViewProps) {
   const range = store.range;
-  const picture = useMemo(() => new StepsPicture(model.steps, model.warmup, range, 150), [model, range?.[0], range?.[1]]);
+  const picture = useMemo(() => new StepsPicture(model.steps, model.warmup, 150), [model]);
+  const chart = useRef<Chart | null>(null);
+  const changed = useZoom(picture, store.get("steps.shown", ""), (word) => store.set({ "steps.shown": word }));
+  picture.range = range;
   const steady = steadyStep(model);
   const values = model.steps.slice(model.warmup).map((s) => s.end - s.start).sort((a, b) => a - b);
   return (
@@ -167,6 +172,7 @@ function Steps({ model, store, theme }: ViewProps) {
         <ExportMenu
           items={[
             ["CSV", () => download("steps.csv", csv([["step", "start_ns", "duration_ns", "warm-up"], ...model.steps.map((s, i) => [s.number, s.start, s.end - s.start, i < model.warmup ? 1 : 0])]), "text/csv")],
+            ...(model.steps.length ? pictureItems("steps", () => chart.current) : []),
             linkItem(store),
           ]}
         />
@@ -176,9 +182,10 @@ function Steps({ model, store, theme }: ViewProps) {
           <Canvas
             picture={picture}
             theme={theme}
-            label={`Duration of ${model.steps.length} steps, median ${steady ? format.time(steady) : "unknown"}`}
+            label={`Duration of ${model.steps.length} steps, median ${steady ? format.time(steady) : "unknown"}. Ctrl+wheel or W S zooms, A D moves, 0 shows all.`}
             height="150px"
             class="flat"
+            chartRef={(c) => (chart.current = c)}
             handlers={{
               move(chart, x, _y, event) {
                 const i = picture.indexAt(x, chart.width);
@@ -202,6 +209,16 @@ function Steps({ model, store, theme }: ViewProps) {
               click(chart, x) {
                 const i = picture.indexAt(x, chart.width);
                 if (i >= 0) store.setRange([model.steps[i].start, model.steps[i].end]);
+              },
+              wheel(c, x, _y, event) {
+                if (!wheelZoom(picture, event, c.width, picture.shareAt(x, c.width))) return false;
+                changed(c);
+                return true;
+              },
+              key(c, event) {
+                if (!keyZoom(picture, event)) return false;
+                changed(c);
+                return true;
               },
             }}
           />

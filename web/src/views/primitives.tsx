@@ -4,10 +4,10 @@ import { useMemo, useRef } from "preact/hooks";
 import { RooflinePicture, type Dot, type Roofs } from "../draw/roofline";
 import type { Chart } from "../draw/chart";
 import { Canvas } from "../ui/canvas";
-import { Empty, ExportMenu, Legend, linkItem } from "../ui/parts";
+import { Empty, ExportMenu, Legend, linkItem, pictureItems } from "../ui/parts";
 import { DataTable } from "../ui/table";
-import { download } from "../ui/save";
 import { hideTooltip, showTooltip } from "../ui/tooltip";
+import { keyZoom, useZoom, wheelZoom } from "../ui/zoom";
 import type { ViewProps } from "../ui/context";
 import type { Model } from "../data/model";
 import * as format from "../calc/format";
@@ -73,45 +73,12 @@ export function PrimitivesView({ model, store, theme, match }: ViewProps) {
             </span>
             <ExportMenu
               items={[
-                ["SVG", () => download("roofline.svg", chart.current!.svg(), "image/svg+xml")],
-                ["PNG", async () => download("roofline.png", (await chart.current!.png())!)],
+                ...pictureItems("roofline", () => chart.current),
                 linkItem(store),
               ]}
             />
           </header>
-          <Canvas
-            picture={picture}
-            theme={theme}
-            label="Roofline plot"
-            height="330px"
-            class="flat"
-            chartRef={(c) => (chart.current = c)}
-            handlers={{
-              move(c, x, y, event) {
-                const i = picture.hit(x, y, c.width, c.height);
-                if (i !== picture.hover) {
-                  picture.hover = i;
-                  c.redraw();
-                }
-                if (i < 0) return hideTooltip();
-                const dot = picture.dots[i];
-                const roofs = picture.roofs;
-                const lid = roofs ? Math.min(roofs.peak, dot.intensity * roofs.bandwidth) : NaN;
-                showTooltip(event.clientX, event.clientY, dot.name, [
-                  ["implementation", dot.detail],
-                  ["achieved", format.scaled(dot.rate, "FLOP/s")],
-                  ["intensity", `${format.digits(dot.intensity)} FLOP/B`],
-                  ["of the roof above it", format.percent(dot.rate / lid)],
-                  ["share of primitive time", format.percent(dot.share)],
-                ]);
-              },
-              leave(c) {
-                picture.hover = -1;
-                hideTooltip();
-                c.redraw();
-              },
-            }}
-          />
+          <Roofline picture={picture} store={store} theme={theme} match={match} chartRef={(c) => (chart.current = c)} />
           <Legend items={[["good code", theme.layer[2]], ["fallback", theme.layer[4]], ["reference", theme.category[5]], ["unknown", theme.layer[7]]]} />
           {!picture.roofs?.measured && <p class="note">The dashed roof is the best seen in this recording. Measure this machine's own before recording: sonde check --roof</p>}
         </article>
@@ -136,6 +103,57 @@ export function PrimitivesView({ model, store, theme, match }: ViewProps) {
         ]}
       />
     </section>
+  );
+}
+
+function Roofline(props: Pick<ViewProps, "store" | "theme" | "match"> & { picture: RooflinePicture; chartRef: (chart: Chart | null) => void }) {
+  const { picture, store, theme, match } = props;
+  const changed = useZoom(picture, store.get("roofline.shown", ""), (word) => store.set({ "roofline.shown": word }));
+  picture.matches = match.active ? (dot) => match.test(dot.name) || match.test(dot.detail) : null;
+  return (
+    <Canvas
+      picture={picture}
+      theme={theme}
+      label="Roofline plot. Ctrl+wheel or W S zooms, A D moves, 0 shows all."
+      height="330px"
+      class="flat"
+      chartRef={props.chartRef}
+      handlers={{
+        move(c, x, y, event) {
+          const i = picture.hit(x, y, c.width, c.height);
+          if (i !== picture.hover) {
+            picture.hover = i;
+            c.redraw();
+          }
+          if (i < 0) return hideTooltip();
+          const dot = picture.dots[i];
+          const roofs = picture.roofs;
+          const lid = roofs ? Math.min(roofs.peak, dot.intensity * roofs.bandwidth) : NaN;
+          showTooltip(event.clientX, event.clientY, dot.name, [
+            ["implementation", dot.detail],
+            ["achieved", format.scaled(dot.rate, "FLOP/s")],
+            ["intensity", `${format.digits(dot.intensity)} FLOP/B`],
+            ["of the roof above it", format.percent(dot.rate / lid)],
+            ["share of primitive time", format.percent(dot.share)],
+          ]);
+        },
+        leave(c) {
+          picture.hover = -1;
+          hideTooltip();
+          c.redraw();
+        },
+        wheel(c, x, y, event) {
+          if (!wheelZoom(picture, event, c.width, ...picture.shareAt(x, y, c.width, c.height))) return false;
+          changed(c);
+          return true;
+        },
+        key(c, event) {
+          if (!keyZoom(picture, event)) return false;
+          changed(c);
+          return true;
+        },
+      }}
+    />
   );
 }
 

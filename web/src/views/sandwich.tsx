@@ -1,11 +1,12 @@
 // Sandwich: every function with self and total time; for the chosen one its
 // callers above and its callees below.
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { calleeTree, callerTree, functionTable, type FunctionRow } from "../calc/functions";
 import { measuresOf, rowsOf, type Measure } from "../calc/weights";
 import { FlameChart, amount } from "../ui/flamechart";
-import { Choice, Empty, Toggle } from "../ui/parts";
+import { Choice, Empty, ExportMenu, linkItem, pictureItems, Toggle } from "../ui/parts";
+import type { Chart } from "../draw/chart";
 import { DataTable } from "../ui/table";
 import type { ViewProps } from "../ui/context";
 import { LAYERS } from "../data/model";
@@ -60,7 +61,7 @@ export function SandwichView({ model, store, theme, match }: ViewProps) {
           file="functions"
           sort="self"
           selected={(row) => row.key === focus}
-          onPick={(row) => store.set({ "sandwich.name": row.key === focus ? null : nameOf(labels, row) })}
+          onPick={(row) => store.set({ "sandwich.name": row.key === focus ? null : nameOf(labels, row), "sandwich.callers": null, "sandwich.callees": null })}
           note={focus < 0 ? "pick a row to see its callers and callees" : undefined}
           columns={[
             {
@@ -91,7 +92,13 @@ function nameOf(labels: { name: string; file: string; library: string }[], row: 
 }
 
 function Focus(props: { rows: ReturnType<typeof rowsOf>; focus: number; hide: boolean; theme: ViewProps["theme"]; match: ViewProps["match"]; store: ViewProps["store"]; close: () => void }) {
-  const { rows, focus, hide, theme, match } = props;
+  const { rows, focus, hide, theme, match, store } = props;
+  const charts = useRef<{ callers: Chart | null; callees: Chart | null }>({ callers: null, callees: null });
+  const zoomed = (part: "callers" | "callees") => ({
+    zoom: store.get(`sandwich.${part}`, ""),
+    onZoom: (word: string | null) => store.set({ [`sandwich.${part}`]: word }),
+    chartRef: (chart: Chart | null) => (charts.current[part] = chart),
+  });
   const callers = useMemo(() => callerTree(rows, focus, hide), [rows, focus, hide]);
   const callees = useMemo(() => calleeTree(rows, focus, hide), [rows, focus, hide]);
   const label = rows.source.labels[focus];
@@ -101,14 +108,21 @@ function Focus(props: { rows: ReturnType<typeof rowsOf>; focus: number; hide: bo
         <b>
           <bdi>{label.name}</bdi>
         </b>
+        <ExportMenu
+          items={[
+            ...pictureItems("callers", () => charts.current.callers, "the callers"),
+            ...pictureItems("callees", () => charts.current.callees, "the callees"),
+            linkItem(store),
+          ]}
+        />
         <button type="button" class="toggle" onClick={props.close}>
           Close
         </button>
       </header>
       <p class="note">Callers: who called it, by the time spent in it</p>
-      <FlameChart tree={callers} theme={theme} match={match} label={`Callers of ${label.name}`} flip height="38vh" />
+      <FlameChart tree={callers} theme={theme} match={match} label={`Callers of ${label.name}`} flip height="38vh" {...zoomed("callers")} />
       <p class="note">Callees: where its time goes</p>
-      <FlameChart tree={callees} theme={theme} match={match} label={`Callees of ${label.name}`} height="38vh" />
+      <FlameChart tree={callees} theme={theme} match={match} label={`Callees of ${label.name}`} height="38vh" {...zoomed("callees")} />
     </div>
   );
 }

@@ -3,12 +3,14 @@
 
 import { useMemo, useRef } from "preact/hooks";
 import { buildLanes } from "../calc/lanes";
+import { nameCode } from "../draw/slices";
 import { TimelinePicture, type Hit } from "../draw/timeline";
 import type { Chart } from "../draw/chart";
 import { Canvas } from "../ui/canvas";
-import { Choice, Empty, ExportMenu, Legend, linkItem, Toggle } from "../ui/parts";
+import { Choice, Empty, ExportMenu, Legend, linkItem, pictureItems, Toggle } from "../ui/parts";
 import { csv, download } from "../ui/save";
 import { hideTooltip, showTooltip, type Lines } from "../ui/tooltip";
+import { keyZoom, useZoom, wheelZoom } from "../ui/zoom";
 import type { ViewProps } from "../ui/context";
 import { CATEGORY_MEANING, CATEGORY_ORDER, GPU_WORK, KINDS, SPIN, WAIT, type Model } from "../data/model";
 import * as format from "../calc/format";
@@ -19,7 +21,7 @@ export function TimelineView({ model, store, theme, match }: ViewProps) {
   const lanes = useMemo(() => buildLanes(model), [model]);
   const picture = useMemo(() => new TimelinePicture(model, lanes), [model, lanes]);
   const chart = useRef<Chart | null>(null);
-  const last = useRef("");
+  const moved = useZoom(picture, store.get("timeline.shown", ""), (word) => store.set({ "timeline.shown": word }));
   const codes = useMemo(() => (match.active ? Uint8Array.from(model.strings, (s) => (match.test(s) ? 1 : 0)) : null), [model, match]);
   if (!lanes.length) {
     return (
@@ -32,20 +34,7 @@ export function TimelineView({ model, store, theme, match }: ViewProps) {
   picture.matchName = codes ? (code) => code >= 0 && codes[code] === 1 : null;
   picture.arrows = store.flag("timeline.arrows", true);
   picture.colour = store.get("timeline.colour", "layer") as "layer" | "state";
-  const shown = store.get("timeline.shown", "");
-  if (shown !== last.current) {
-    const found = /^(\d+)-(\d+)$/.exec(shown);
-    if (found) picture.show(Number(found[1]), Math.max(100, Number(found[2]) - Number(found[1])));
-    else picture.show(0, model.duration);
-    last.current = shown;
-  }
-  const changed = () => {
-    const whole = picture.to - picture.from >= model.duration * 0.9999;
-    last.current = whole ? "" : `${Math.round(picture.from)}-${Math.round(picture.to)}`;
-    chart.current?.redraw();
-    clearTimeout(timer);
-    timer = setTimeout(() => store.set({ "timeline.shown": last.current || null }), 150) as unknown as number;
-  };
+  const changed = () => moved(chart.current);
   const toSelection = () => {
     const range = store.range;
     if (!range) return;
@@ -69,7 +58,7 @@ export function TimelineView({ model, store, theme, match }: ViewProps) {
           type="button"
           class="toggle"
           onClick={() => {
-            picture.show(0, model.duration);
+            picture.reset();
             changed();
           }}
         >
@@ -90,8 +79,7 @@ export function TimelineView({ model, store, theme, match }: ViewProps) {
         )}
         <ExportMenu
           items={[
-            ["SVG of this picture", () => download("timeline.svg", chart.current!.svg(), "image/svg+xml")],
-            ["PNG of this picture", async () => download("timeline.png", (await chart.current!.png())!)],
+            ...pictureItems("timeline", () => chart.current),
             ["CSV of the slices shown", () => download("timeline.csv", sliceCsv(model, picture), "text/csv")],
             linkItem(store),
           ]}
@@ -157,28 +145,15 @@ export function TimelineView({ model, store, theme, match }: ViewProps) {
             changed();
           },
           wheel(c, x, _y, event) {
-            if (event.ctrlKey || event.metaKey) {
-              picture.zoomAt(Math.max(0, (x - picture.gutter) / (c.width - picture.gutter)), Math.exp(event.deltaY * 0.004));
-            } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-              picture.pan((event.deltaX || event.deltaY) / c.width);
-            } else return false;
+            if (!wheelZoom(picture, event, c.width, (x - picture.gutter) / (c.width - picture.gutter))) return false;
             changed();
             return true;
           },
           key(_c, event) {
-            if (event.ctrlKey || event.metaKey) return false;
-            const actions: Record<string, () => void> = {
-              w: () => picture.zoomAt(0.5, 0.7), s: () => picture.zoomAt(0.5, 1.4), a: () => picture.pan(-0.15), d: () => picture.pan(0.15),
-              "+": () => picture.zoomAt(0.5, 0.7), "=": () => picture.zoomAt(0.5, 0.7), "-": () => picture.zoomAt(0.5, 1.4),
-              ArrowLeft: () => picture.pan(-0.15), ArrowRight: () => picture.pan(0.15), "0": () => picture.show(0, model.duration), z: toSelection,
-            };
-            if (event.key === "Escape" && store.range) {
-              store.setRange(null);
-              return true;
-            }
-            if (!actions[event.key]) return false;
-            actions[event.key]();
-            changed();
+            if (event.key === "Escape" && store.range) store.setRange(null);
+            else if (event.key === "z" && !event.ctrlKey && !event.metaKey) toSelection();
+            else if (keyZoom(picture, event)) changed();
+            else return false;
             return true;
           },
         }}
@@ -186,8 +161,6 @@ export function TimelineView({ model, store, theme, match }: ViewProps) {
     </section>
   );
 }
-
-let timer = 0;
 
 // A drag selects; with Shift it moves. A click without movement clears.
 function drag(chart: Chart, picture: TimelinePicture, event: PointerEvent, commit: (range: [number, number] | null) => void, moved: () => void): void {
@@ -303,7 +276,7 @@ function countMatches(picture: TimelinePicture, codes: Uint8Array | null): numbe
   for (const lane of picture.lanes) {
     for (const level of lane.slices) {
       const table = lane.kind === "stream" ? "kernels" : "ops";
-      for (const row of level) if (codes[picture.nameCode(table, row)]) found++;
+      for (const row of level) if (codes[nameCode(picture.model, table, row)]) found++;
     }
   }
   return found;
