@@ -58,7 +58,8 @@ def draw(profile: StackProfile, title: str) -> str:
         fits = int((width - 4) / CHARACTER_PX)
         label = "" if fits < 3 else name if len(name) <= fits else name[: fits - 1] + "…"
         parts.append(
-            f'<g data-ns="{total[node]}"><title>{_clean(tip)}</title><rect x="{x:.2f}" y="{y}" width="{max(width - 0.4, 0.2):.2f}" '
+            f'<g data-ns="{total[node]}"><title>{_clean(tip)}</title>'
+            f'<rect x="{x:.2f}" y="{y}" width="{max(width - 0.4, 0.2):.2f}" '
             f'height="{ROW_PX - 1}" fill="{colour}" rx="1"/>'
             + (f'<text x="{x + 3:.2f}" y="{y + 12}">{_clean(label)}</text>' if label else "")
             + "</g>"
