@@ -1,32 +1,41 @@
 """Are the insights right? Every planted mistake of examples/pitfalls, with and without it.
 
-Usage: python -m benchmarks.insights [--rounds N] [--seconds S] [--keep FOLDER] [NAME …]
+Usage: python -m benchmarks.insights [--rounds N] [--seconds S] [--keep FOLDER [--minutes M]] [NAME …]
 For each program: the mistake and the repair are timed in turn without Sonde (median steady step of each
 run, then over runs), then each is recorded once and its insights are read. Printed and written:
     rank of the planted rule on the mistake, predicted saving against the measured one,
     whether the planted rule is silent on the repair, and everything else that was said of the repair.
-`--again` reads the recordings of an earlier run (`--keep`) without recording anew.
+A saving counts as covered when the predicted interval holds the measured saving itself, with nothing added
+for the noise of the timing (strict); beside it stands whether it meets the 95 % interval of the measured one.
+
+What `--keep` kept is used again, so a campaign can be cut into portions (`--minutes`) and rules can be
+judged anew on old recordings (`--again`: no program is started). `--anew` measures what is kept once more.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 from benchmarks.environment import write
+from sonde.experiment.statistics import t_quantile
+from sonde.importers import open_any
+from sonde.insights.engine import judge as all_rules
+from sonde.insights.to_json import report_json
 
 PITFALLS = Path(__file__).parents[1] / "examples" / "pitfalls"
 PRINTED = re.compile(r"^median step ([0-9.]+) ms, mean ([0-9.]+) ms", re.MULTILINE)
 ON_AVERAGE = {"recompiles", "worker_restart"}  # only some steps pay: a median would not see it
 NO_PRICE = 0.05  # of the step
-NOISE = 0.03
 PRIMITIVES = {"reorders", "primitive_creation"}  # these rules read oneDNN's log
 
 
@@ -37,18 +46,30 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="programs (default: all)")
     parser.add_argument("--rounds", type=int, default=3, help="timed pairs per program")
     parser.add_argument("--seconds", type=float, default=4.0, help="length of a run")
-    parser.add_argument("--keep", type=Path, help="keep recordings and times in this folder")
-    parser.add_argument("--again", action="store_true", help="read what --keep kept")
+    parser.add_argument("--keep", type=Path, help="keep recordings and times in this folder, and use them")
+    parser.add_argument("--again", action="store_true", help="start nothing: judge what --keep kept")
+    parser.add_argument("--anew", action="store_true", help="measure also what --keep kept")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no program after so long")
     options = parser.parse_args()
+    until = time.monotonic() + 60 * options.minutes
+    rows, missing = [], []
     with tempfile.TemporaryDirectory() as scratch:
         folder = (options.keep or Path(scratch)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        rows = []
         for name in options.names or programs():
-            rows.append(judge(name, folder, options.rounds, options.seconds, options.again))
+            kept = (folder / f"{name}.json").exists() and not options.anew
+            if not kept and (options.again or time.monotonic() > until):
+                missing.append(name)
+                continue
+            if not kept:
+                measure(name, folder, options.rounds, options.seconds)
+            rows.append(judge(name, folder))
             print(line(rows[-1]), flush=True)
-    print(summary(rows))
-    print(write("insights", {"rounds": options.rounds, "seconds": options.seconds, "rows": rows}))
+    if rows:
+        print(summary(rows))
+        print(write("insights", {"seconds": options.seconds, "rows": rows, "missing": missing}))
+    if missing:
+        print("not measured yet:", " ".join(missing))
 
 
 def programs() -> list[str]:
@@ -63,46 +84,59 @@ def planted_rule(name: str) -> str:
     return found.group(1)
 
 
-def judge(name: str, folder: Path, rounds: int, seconds: float, again: bool) -> dict[str, Any]:
-    """Time, record and read one program; what an earlier run left in `folder` is used with `again`."""
-    times = folder / f"{name}.json"
-    if not (again and times.exists()):
-        medians: dict[str, list[float]] = {"mistake": [], "fixed": []}
-        for _ in range(rounds):
-            for variant in medians:
-                medians[variant].append(plain_step_ms(name, variant, folder, seconds))
+def measure(name: str, folder: Path, rounds: int, seconds: float) -> None:
+    """Times and recordings of one program, into `folder`; its times are written last, when all is there."""
+    medians: dict[str, list[float]] = {"mistake": [], "fixed": []}
+    for _ in range(rounds):
         for variant in medians:
-            record(name, variant, folder, seconds)
-        times.write_text(json.dumps(medians), encoding="utf-8")
-    medians = json.loads(times.read_text(encoding="utf-8"))
+            medians[variant].append(plain_step_ms(name, variant, folder, seconds))
+    for variant in medians:
+        record(name, variant, folder, seconds)
+    (folder / f"{name}.json").write_text(json.dumps(medians), encoding="utf-8")
+
+
+def judge(name: str, folder: Path) -> dict[str, Any]:
+    """What the rules say of a program's two recordings, beside what was measured."""
+    medians = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     mistake, fixed = (read(name, variant, folder) for variant in ("mistake", "fixed"))
     rule = planted_rule(name)
     ranks = [i["rule"] for i in mistake["insights"]]
     found = next((i for i in mistake["insights"] if i["rule"] == rule), None)
-    before, after = statistics.median(medians["mistake"]), statistics.median(medians["fixed"])
     saving = found and found.get("saving_ms_per_step")
-    whole = mistake["step_ms"]
+    whole = found and found["saving_of_ms"]
     shares = [saving["low"] / whole, saving["high"] / whole] if saving and whole else None
+    measured, low, high = measured_share(medians["mistake"], medians["fixed"])
     return {
         "name": name,
         "rule": rule,
         "rank": ranks.index(rule) + 1 if rule in ranks else None,
         "said": ranks,
         "predicted_share": shares,
-        "measured_share": 1 - after / before,
-        "step_ms": before,
-        "covered": covers(shares, 1 - after / before) if shares else None,
+        "measured_share": measured,
+        "measured_interval": [low, high],
+        "step_ms": medians,
+        "covered": shares[0] <= measured <= shares[1] if shares else None,
+        "met": shares[0] <= high and low <= shares[1] if shares else None,
         "silent_on_fix": rule not in [i["rule"] for i in fixed["insights"]],
         "said_of_fix": [[i["rule"], round(i["saving_share"] or 0.0, 3)] for i in fixed["insights"]],
     }
 
 
-def covers(predicted: list[float], measured: float) -> bool:
-    """The measured saving lies in the predicted interval, give or take the noise of two timings.
+def measured_share(mistake: list[float], fixed: list[float]) -> tuple[float, float, float]:
+    """The saving as a share of the mistake's step, with its 95 % interval over runs.
 
-    Shares of a step: the step that Sonde sees need not be the turn of the loop that the program times.
+    Shares, because the step that Sonde sees need not be the turn of the loop that the program times. The
+    interval is Student's, of the logarithm of the ratio; of one run each it is the point alone.
     """
-    return predicted[0] - NOISE <= measured <= predicted[1] + NOISE
+    before, after = ([math.log(ms) for ms in times] for times in (mistake, fixed))
+    point = 1 - statistics.median(fixed) / statistics.median(mistake)
+    freedom = len(before) + len(after) - 2
+    if freedom < 1:
+        return point, point, point
+    spread = sum(statistics.pvariance(part) * len(part) for part in (before, after)) / freedom
+    reach = t_quantile(0.975, freedom) * math.sqrt(spread * (1 / len(before) + 1 / len(after)))
+    middle = math.log(1 - point)
+    return point, 1 - math.exp(middle + reach), 1 - math.exp(middle - reach)
 
 
 def plain_step_ms(name: str, variant: str, folder: Path, seconds: float) -> float:
@@ -135,23 +169,23 @@ def arguments(name: str, variant: str, seconds: float) -> list[str]:
 
 
 def read(name: str, variant: str, folder: Path) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-m", "sonde", "insights", "--json", str(folder / f"{name}-{variant}.sonde")],
-        capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
-    if done.returncode:
-        raise SystemExit(f"sonde insights of {name} ({variant}) failed:\n{done.stderr[-2000:]}")
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    said = report_json(all_rules(open_any(folder / f"{name}-{variant}.sonde")))
+    if said["failed"]:
+        raise SystemExit(f"a rule failed on {name} ({variant}): {said['failed']}")
+    return said
 
 
 def line(row: dict[str, Any]) -> str:
     interval = row["predicted_share"]
     predicted = f"{interval[0]:.0%} to {interval[1]:.0%}" if interval else "-"
+    low, high = row["measured_interval"]
+    covered = {True: "covered", False: "MISSED", None: "no figure"}[row["covered"]]
+    if row["covered"] is False and row["met"]:
+        covered = "met"
     return (
-        f"{row['name']:22} {row['rule']:24} rank {row['rank'] or '-':>2}  predicted {predicted:>12}"
-        f"  measured {row['measured_share']:4.0%} of {row['step_ms']:8.2f} ms  "
-        f"{ {True: 'covered', False: 'MISSED', None: 'no figure'}[row['covered']]:9}"
+        f"{row['name']:22} rank {row['rank'] or '-':>2}  predicted {predicted:>12}"
+        f"  measured {row['measured_share']:4.0%} ({low:.0%} to {high:.0%})"
+        f" of {statistics.median(row['step_ms']['mistake']):8.2f} ms  {covered:9}"
         f"  {'' if row['silent_on_fix'] else 'FIRES ON FIX  '}said {row['said']}  of fix {row['said_of_fix']}"
     )
 
@@ -168,11 +202,12 @@ def summary(every: list[dict[str, Any]]) -> str:
     first = sum(r["rank"] == 1 for r in rows)
     three = sum(bool(r["rank"]) and r["rank"] <= 3 for r in rows)
     with_figure = [r for r in rows if r["covered"] is not None]
-    covered = sum(r["covered"] for r in with_figure)
-    loud = [r["name"] for r in rows if not r["silent_on_fix"]]
+    covered, met = (sum(r[key] for r in with_figure) for key in ("covered", "met"))
+    alarms = [(r["name"], *said) for r in every for said in r["said_of_fix"]]
     return (
         f"{count} planted: first {first} ({first / count:.0%}), in three {three} ({three / count:.0%}), "
-        f"saving covered {covered} of {len(with_figure)}, planted rule heard on the fix: {loud or 'none'}, "
+        f"saving covered {covered} of {len(with_figure)} (intervals meet: {met}), "
+        f"said of repaired programs: {alarms or 'nothing'}, "
         f"without a price here and not heard: {free or 'none'}"
     )
 

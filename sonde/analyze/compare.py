@@ -23,7 +23,6 @@ from sonde.analyze.compare_units import (
     Steady,
     blocks_of,
     steady_steps,
-    undisturbed,
     whole_run,
     windowed,
 )
@@ -61,10 +60,10 @@ def profile(table: Load, wanted_ops: frozenset[str], root: str, by_step: bool) -
     marks, threads = table("marks"), table("threads")
     steady = steady_steps(marks)
     cut = bool(steady.steps) and not by_step  # deep windows hold some of its steps, not a run
-    steady = steady if by_step else Steady(steady.process, [])
+    steady = steady if by_step else Steady(steady.process, [], [])
     run = _span(table)
     everything = whole_run(*run)
-    quiet = undisturbed(steady, marks)
+    quiet = steady.quiet
     sampled = blocks_of(quiet) if quiet else everything
     sheets: list[Sheet | None] = []
     samples, stacks, frames = table("samples"), table("stacks"), table("frames")

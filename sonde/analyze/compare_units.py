@@ -57,23 +57,20 @@ class Steady:
     """The steady steps of the process that made most of them; none when there are too few."""
 
     process: int
-    steps: list[Step]
+    steps: list[Step]  # after warm-up, those of windows too
+    quiet: list[Step]  # of them those that no window slowed (`StepReport.steady`)
     early: tuple[Step, ...] = ()  # taken for warm-up
-
-    @property
-    def durations_ns(self) -> Array:
-        return np.array([s.duration_ns for s in self.steps], np.float64)
 
 
 def steady_steps(marks: Table) -> Steady:
     reports = step_reports(marks)
     if not reports:
-        return Steady(0, [])
+        return Steady(0, [], [])
     main = max(reports, key=lambda report: len(report.steps))
-    steps = sorted(main.steps[main.warmup :], key=lambda step: step.start_ns)
-    if len(steps) < FEWEST_STEPS:
-        return Steady(main.process, [])
-    return Steady(main.process, steps, tuple(main.steps[: main.warmup]))
+    if len(main.steady) < FEWEST_STEPS:
+        return Steady(main.process, [], [])
+    after = sorted(main.steps[main.warmup :], key=lambda step: step.start_ns)
+    return Steady(main.process, after, main.steady, tuple(main.steps[: main.warmup]))
 
 
 def blocks_of(steps: list[Step], most: int = MOST_BLOCKS) -> Blocks:
@@ -105,15 +102,3 @@ def windowed(steady: Steady, marks: Table, name: str) -> list[Step]:
         return any(a - SLACK_NS <= step.start_ns and end_ns <= b + SLACK_NS for a, b in spans)
 
     return [s for s in steady.steps if inside(s)] or [s for s in steady.early if inside(s)]
-
-
-def undisturbed(steady: Steady, marks: Table) -> list[Step]:
-    """The steady steps outside every deep window, whose observers cost time of their own; all when few."""
-    rows = np.flatnonzero(marks.text("kind").equals("window"))
-    spans = [(int(marks.array("start_ns")[r]), int(marks.array("end_ns")[r])) for r in rows.tolist()]
-    free = [
-        step
-        for step in steady.steps
-        if not any(step.start_ns < b and a < step.start_ns + step.duration_ns for a, b in spans)
-    ]
-    return free if len(free) >= max(FEWEST_STEPS, len(steady.steps) // 4) else steady.steps

@@ -19,6 +19,7 @@ FEWEST_STEPS = 5  # with fewer there is no telling warm-up from work
 STEADY_SIGMAS = 4.0
 SMALLEST_SCALE = 0.03  # of the median: differences below are never warm-up
 CHANCE = 0.05
+LONGEST_GAP = 10.0  # of the median step: a longer pause between two steps is another activity
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,32 @@ class StepReport:
     p90_ns: float
     phase_ns: dict[str, float]  # median of each phase after warm-up, "other" included
     left_out: int = 0  # steps after warm-up that are in no statistic because a window was open
+
+    @property
+    def steady(self) -> list[Step]:
+        """The steps that every statistic is of, in the order of time: after warm-up, outside windows.
+
+        Where windows leave too few (`left_out` is 0 then), their steps count too.
+        """
+        after = [s for s in self.steps[self.warmup :] if not (self.left_out and s.in_window)]
+        return sorted(after, key=lambda step: step.start_ns)
+
+    def steady_spans(self) -> tuple[Array, Array]:
+        """Start and end of each steady step, with what the loop does before the next step begins.
+
+        So an end is the start of the step that follows, where that is near.
+        """
+        steady = self.steady
+        start = np.array([s.start_ns for s in steady], np.int64)
+        end = start + np.array([s.duration_ns for s in steady], np.int64)
+        every = np.sort(np.array([s.start_ns for s in self.steps], np.int64))
+        at = np.searchsorted(every, start, "right")
+        following = (
+            np.where(at < len(every), every[np.minimum(at, len(every) - 1)], end) if len(every) else end
+        )
+        longest_ns = LONGEST_GAP * max(float(np.median(end - start)), 1.0) if len(start) else 0.0
+        near = (following > end) & (following - end <= longest_ns)
+        return start, np.where(near, following, end)
 
 
 def step_reports(marks: Table) -> list[StepReport]:

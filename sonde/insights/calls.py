@@ -94,9 +94,24 @@ class Calls:
         answers = np.array([ask(int(rows[at])) for at in first], np.float64)
         return answers[group.reshape(-1)]
 
+    def heaviest(self, rows: Mask) -> Heaviest:
+        """The longest of some calls: where it was made, and what it is called."""
+        row = int(np.flatnonzero(rows)[self.duration_ns[rows].argmax()])
+        return Heaviest(row, self.ops.text("name")[row] or "", *self.place(row))
+
     def place(self, row: int) -> tuple[str, int]:
         """The user's line that made the call."""
         return self.ops.text("file")[row] or "", int(self.ops.array("line")[row])
+
+
+@dataclass(frozen=True)
+class Heaviest:
+    """One call that stands for many."""
+
+    row: int
+    name: str
+    file: str
+    line: int
 
 
 def elements(shape: Any) -> int:

@@ -2,8 +2,8 @@
 
 `judge` yields findings, yields nothing (looked, and all is well), or raises `NotEnough`. A finding may
 claim the host samples whose time it would win back: two findings never win the same time twice.
-`breadth` orders claims: -1 names a switch, 0 one cause (a loop), 1 a class of causes, 2 only where the time
-goes; a broader finding yields to a narrower one on the same samples.
+`breadth` orders claims: -1 names a switch or a device, 0 one cause (a loop), 1 a class of causes, 2 only where the
+time goes; a broader finding yields to a narrower one on the same samples.
 """
 
 from __future__ import annotations

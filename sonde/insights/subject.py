@@ -38,7 +38,6 @@ STRANGE, RARE, FEW = (
     0.02,
     2,
 )  # a step that long, and so few of them, is no part of the steady state (ours)
-LONGEST_GAP = 10.0  # of the median step: a longer pause between steps is another activity
 RECORD_STEPS = "no steps were found: train with an optimizer, call a model, or mark steps with sonde.step()"
 RECORD_SAMPLES = "too few samples in steady steps: run more steps, or record with a higher --rate"
 
@@ -86,15 +85,11 @@ class Subject:
 
     @cached_property
     def _steady(self) -> tuple[Array, Array]:
-        """Start and end of the steady steps that no window slowed; an end is the next start where near."""
-        steps = self.report.steps[self.report.warmup :]
-        if len(steps) < FEWEST_STEPS:
-            raise NotEnough(f"{len(steps)} steady steps; at least {FEWEST_STEPS} are needed: run more steps")
-        start = np.array([s.start_ns for s in steps], np.int64)
-        end = start + np.array([s.duration_ns for s in steps], np.int64)
-        following = np.concatenate((start[1:], end[-1:]))
-        near = following - end <= LONGEST_GAP * max(float(np.median(end - start)), 1.0)
-        end = np.where(near & (following > end), following, end)
+        """Start and end of the steady steps that no window slowed (see `StepReport.steady_spans`)."""
+        start, end = self.report.steady_spans()
+        if len(start) < FEWEST_STEPS:
+            raise NotEnough(f"{len(start)} steady steps; at least {FEWEST_STEPS} are needed: run more steps")
+        # A window opens before its first step: the pause in front of it is slowed as well.
         marks = self.table("marks")
         windows = marks.take(marks.text("kind").equals("window"))
         spans = union(windows.array("start_ns"), windows.array("end_ns"))

@@ -1,7 +1,8 @@
 """A report of insights as plain data, with the documented keys of the design (§5) and some more.
 
-`insights` [{rule, title, why, evidence, saving_ms_per_step {low, high}, saving_share, confidence, fix, experiment,
-resource}], `step_ms`, `remaining_ms`, `verdict` {bound, shares, evidence}, `not_judged` {rule: reason}, `silent`,
+`insights` [{rule, title, why, evidence, saving_ms_per_step {low, high}, saving_of_ms, saving_share,
+confidence, fix, experiment, resource}], `step_ms`, `remaining_ms`, `verdict` {bound, shares, evidence},
+`not_judged` {rule: reason}, `silent`,
 `not_applicable`, `failed` {rule: exception}.
 """
 
@@ -40,6 +41,7 @@ def insight_json(insight: Insight) -> dict[str, Any]:
         "why": insight.why,
         "evidence": [asdict(e) for e in insight.evidence],
         "saving_ms_per_step": None if saving is None else {"low": saving.low_ms, "high": saving.high_ms},
+        "saving_of_ms": None if saving is None else saving.of_ms,
         "saving_share": None if saving is None else saving.share,
         "confidence": insight.confidence,
         "fix": insight.fix,

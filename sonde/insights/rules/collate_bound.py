@@ -12,12 +12,13 @@ from collections.abc import Iterator
 
 from sonde.insights.host_layers import in_loader
 from sonde.insights.loading import loading
-from sonde.insights.model import Evidence, Experiment, Insight
+from sonde.insights.model import Experiment
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
+from sonde.insights.taxed import Tax, taxed
 
 LEAST_SHARE = 0.05
-WON_LOW = 0.6
+WON_LOW, WON_HIGH = 0.6, 1.0
 CONVERTS = (
     r"internal_new_from_data|recursive_store|compute_sizes|infer_scalar_type|tensor_ctor|array_tolist|tolist"
     r"|PyArray_ToList|recursive_tolist"
@@ -29,27 +30,20 @@ def collate(rows):
 
 def judge(subject: Subject) -> Iterator[Finding]:
     loading(subject)
-    claim = subject.host_with(CONVERTS) & in_loader(subject)
-    share = subject.share(claim)
-    if share.low < LEAST_SHARE:
-        return
-    yield Finding(
-        Insight(
-            rule=RULE.name,
-            title=f"Making batches out of Python numbers takes {share.middle:.0%} of each step",
-            why="Lists are converted one number at a time; arrays are copied in one go.",
-            evidence=(
-                Evidence(f"{share.middle:.1%} of the step converts Python objects while a batch is collated"),
-                *subject.lines(claim, 2),
-            ),
-            saving=subject.saving(share, WON_LOW),
-            confidence="high",
-            fix=FIX,
-            experiment=Experiment("patch"),
-            resource="input",
-        ),
-        claim,
+    tax = Tax(
+        rule=RULE.name,
+        title="Making batches out of Python numbers takes {share} of each step",
+        why="Lists are converted one number at a time; arrays are copied in one go.",
+        seen="{share} of the step converts Python objects while a batch is collated",
+        kind="fact",
+        name="",
+        won=(WON_LOW, WON_HIGH),
+        fix=FIX,
+        experiment=Experiment("patch"),
+        resource="input",
+        lines=2,
     )
+    yield from taxed(subject, subject.host_with(CONVERTS) & in_loader(subject), LEAST_SHARE, tax)
 
 
 RULE = Rule("collate_bound", 21, "samples inside the DataLoader", judge, scope="cpu", breadth=0)

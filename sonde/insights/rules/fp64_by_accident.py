@@ -40,16 +40,15 @@ def judge(subject: Subject) -> Iterator[Finding]:
     share = calls.share(rows)
     if share < LEAST_SHARE:
         return
-    heaviest = int(np.flatnonzero(rows)[calls.duration_ns[rows].argmax()])
-    file, line = calls.place(heaviest)
-    name = calls.ops.text("name")[heaviest] or ""
+    top = calls.heaviest(rows)
+    shown = f"{top.name} on float64 tensors {calls.shapes(top.row)[:3]}"
     yield Finding(
         Insight(
             rule=RULE.name,
             title=f"{share:.0%} of each step computes in float64",
             why="NumPy makes doubles by default; they take twice the memory and half the speed of float32.",
             evidence=(
-                Evidence(f"{name} on float64 tensors {calls.shapes(heaviest)[:3]}", "op", name, file, line),
+                Evidence(shown, "op", top.name, top.file, top.line),
                 Evidence(f"default dtype is {subject.settings.get('default_dtype', 'not recorded')}"),
             ),
             saving=subject.saving(exact(share, 1.0), WON_LOW, WON_HIGH),

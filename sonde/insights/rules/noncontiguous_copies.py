@@ -39,23 +39,16 @@ def judge(subject: Subject) -> Iterator[Finding]:
     share = subject.share(claim)
     if share.low < LEAST_SHARE:
         return
-    heaviest = int(np.flatnonzero(rows)[calls.duration_ns[rows].argmax()])
-    file, line = calls.place(heaviest)
-    name = calls.ops.text("name")[heaviest] or ""
+    top = calls.heaviest(rows)
+    strides = parsed(calls.ops.text("strides")[top.row])[:1]
+    shown = f"{top.name} of {calls.shapes(top.row)[:1]} with strides {strides}"
     yield Finding(
         Insight(
             rule=RULE.name,
             title=f"Straightening out strided tensors takes {share.middle:.0%} of each step",
             why="A transposed tensor is only a view; making it contiguous copies every element.",
             evidence=(
-                Evidence(
-                    f"{name} of {calls.shapes(heaviest)[:1]} with strides "
-                    f"{parsed(calls.ops.text('strides')[heaviest])[:1]}",
-                    "op",
-                    name,
-                    file,
-                    line,
-                ),
+                Evidence(shown, "op", top.name, top.file, top.line),
                 *subject.lines(claim, 2),
             ),
             saving=subject.saving(share, 0.5),

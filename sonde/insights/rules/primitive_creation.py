@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.insights.model import Evidence, Experiment, Insight
+from sonde.insights.model import Experiment
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
+from sonde.insights.taxed import Tax, taxed
 
 LEAST_SHARE = 0.03
+WON_LOW, WON_HIGH = 0.8, 2.8
 CREATES = (
     r"dnnl::impl::.*(primitive_desc_t::create|create_primitive|primitive_t::create|init_conf"
     r"|init_kernel|create_kernel)"
@@ -25,34 +27,24 @@ CREATES = (
 
 
 def judge(subject: Subject) -> Iterator[Finding]:
-    claim = subject.host_with(CREATES, layer="^native$")
-    share = subject.share(claim)
-    if share.low < LEAST_SHARE:
-        return
-    yield Finding(
-        Insight(
-            rule=RULE.name,
-            title=f"oneDNN makes new kernels in every step: {share.middle:.0%} of its time",
-            why="Each new shape needs code of its own; a cache keeps it only while shapes repeat.",
-            evidence=(
-                Evidence(
-                    f"{share.middle:.1%} of steady steps creates primitives", "frame", "dnnl_primitive_create"
-                ),
-                *subject.lines(claim, 1),
-            ),
-            saving=subject.saving(share, 0.8, 2.8),
-            confidence="high",
-            fix="# use few sizes: pad or crop inputs to a handful of buckets\n"
-            "side = 32 * math.ceil(side / 32)\n"
-            "export ONEDNN_PRIMITIVE_CACHE_CAPACITY=4096   # when the sizes do repeat",
-            experiment=Experiment(
-                "environment",
-                environment={"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "4096"},
-                note="helps only when shapes repeat; else bucket them",
-            ),
+    tax = Tax(
+        rule=RULE.name,
+        title="oneDNN makes new kernels in every step: {share} of its time",
+        why="Each new shape needs code of its own; a cache keeps it only while shapes repeat.",
+        seen="{share} of steady steps creates primitives",
+        kind="frame",
+        name="dnnl_primitive_create",
+        won=(WON_LOW, WON_HIGH),
+        fix="# use few sizes: pad or crop inputs to a handful of buckets\n"
+        "side = 32 * math.ceil(side / 32)\n"
+        "export ONEDNN_PRIMITIVE_CACHE_CAPACITY=4096   # when the sizes do repeat",
+        experiment=Experiment(
+            "environment",
+            environment={"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "4096"},
+            note="helps only when shapes repeat; else bucket them",
         ),
-        claim,
     )
+    yield from taxed(subject, subject.host_with(CREATES, layer="^native$"), LEAST_SHARE, tax)
 
 
 RULE = Rule("primitive_creation", 41, "samples in steady steps", judge, scope="cpu", breadth=0)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.insights.model import Evidence, Experiment, Insight
+from sonde.insights.model import Experiment
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
+from sonde.insights.taxed import Tax, taxed
 
 LEAST_SHARE = 0.03
+WON_LOW, WON_HIGH = 0.6, 0.95
 REFERENCE = (
     r"dnnl::impl::cpu::ref_\w+"
     r"|\bref_(convolution|matmul|inner_product|deconvolution|pooling|softmax|eltwise|binary|lrn)\w*"
@@ -22,27 +24,20 @@ REFERENCE = (
 
 
 def judge(subject: Subject) -> Iterator[Finding]:
-    claim = subject.host_with(REFERENCE, layer="^native$")
-    share = subject.share(claim)
-    if share.low < LEAST_SHARE:
-        return
-    yield Finding(
-        Insight(
-            rule=RULE.name,
-            title=f"oneDNN falls back to a reference kernel for {share.middle:.0%} of each step",
-            why="No fast implementation takes this combination of type, layout and shape.",
-            evidence=(
-                Evidence(f"{share.middle:.1%} of the step in ref_* implementations", "frame", "ref_"),
-                *subject.lines(claim, 2),
-            ),
-            saving=subject.saving(share, 0.6, 0.95),
-            confidence="high",
-            fix="# see why: ONEDNN_VERBOSE=dispatch python script.py | grep 'create:dispatch'\n"
-            "# usually a type (float64, integer), a dilated or grouped shape, or a strange layout",
-            experiment=Experiment("replay"),
-        ),
-        claim,
+    tax = Tax(
+        rule=RULE.name,
+        title="oneDNN falls back to a reference kernel for {share} of each step",
+        why="No fast implementation takes this combination of type, layout and shape.",
+        seen="{share} of the step in ref_* implementations",
+        kind="frame",
+        name="ref_",
+        won=(WON_LOW, WON_HIGH),
+        fix="# see why: ONEDNN_VERBOSE=dispatch python script.py | grep 'create:dispatch'\n"
+        "# usually a type (float64, integer), a dilated or grouped shape, or a strange layout",
+        experiment=Experiment("replay"),
+        lines=2,
     )
+    yield from taxed(subject, subject.host_with(REFERENCE, layer="^native$"), LEAST_SHARE, tax)
 
 
 RULE = Rule("reference_kernels", 38, "samples in steady steps", judge, scope="cpu", breadth=0)

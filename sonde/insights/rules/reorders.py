@@ -13,11 +13,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sonde.insights.model import Evidence, Experiment, Insight
+from sonde.insights.model import Evidence, Experiment
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
+from sonde.insights.taxed import Tax, taxed
 
 LEAST_SHARE = 0.15
+WON_LOW, WON_HIGH = 0.4, 2.2
 REORDER = r"(?i)reorder"
 
 
@@ -29,28 +31,20 @@ def judge(subject: Subject) -> Iterator[Finding]:
     # Reorders of the backward pass are of gradients and weights: no layout of the input avoids them.
     backward = index.on_stack(index.frames_where(r"^autograd::engine", layer="^op$"))
     claim = subject.host_mask(index.on_stack(frames) & ~backward)
-    share = subject.share(claim)
-    if share.low < LEAST_SHARE:
-        return
-    yield Finding(
-        Insight(
-            rule=RULE.name,
-            title=f"Converting between layouts takes {share.middle:.0%} of each step",
-            why="Fast convolutions want channels last; each operator in another layout pays for two conversions.",
-            evidence=(
-                Evidence(f"{share.middle:.1%} of the step is in reorders", "frame", "reorder"),
-                *_logged(subject),
-                *subject.lines(claim, 1),
-            ),
-            saving=subject.saving(share, 0.4, 2.2),
-            confidence="high",
-            fix="model = model.to(memory_format=torch.channels_last)\nx = x.to(memory_format=torch.channels_last)",
-            experiment=Experiment(
-                "patch", note="for inference also torch.compile with freezing, which packs weights once"
-            ),
+    tax = Tax(
+        rule=RULE.name,
+        title="Converting between layouts takes {share} of each step",
+        why="Fast convolutions want channels last; each operator in another layout pays for two conversions.",
+        seen="{share} of the step is in reorders",
+        kind="frame",
+        name="reorder",
+        won=(WON_LOW, WON_HIGH),
+        fix="model = model.to(memory_format=torch.channels_last)\nx = x.to(memory_format=torch.channels_last)",
+        experiment=Experiment(
+            "patch", note="for inference also torch.compile with freezing, which packs weights once"
         ),
-        claim,
     )
+    yield from taxed(subject, claim, LEAST_SHARE, tax, _logged(subject))
 
 
 def _logged(subject: Subject) -> Iterator[Evidence]:

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.insights.model import Evidence, Experiment, Insight
+from sonde.insights.model import Experiment
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
+from sonde.insights.taxed import Tax, taxed
 
 LEAST_SHARE = 0.02
 WON_LOW, WON_HIGH = 0.0, 2.5
@@ -26,30 +27,23 @@ def judge(subject: Subject) -> Iterator[Finding]:
     zeroes = index.on_stack(
         index.frames_where(r"^aten::(_foreach_)?(zero_|fill_)$", layer="^op$"), under=under
     )
-    claim = subject.host_mask(zeroes)
-    share = subject.share(claim)
-    if share.low < LEAST_SHARE:
-        return
-    yield Finding(
-        Insight(
-            rule=RULE.name,
-            title=f"zero_grad writes zeros into every gradient: {share.middle:.0%} of each step",
-            why="A gradient that is None is simply replaced; one full of zeros must be written, read and added to.",
-            evidence=(
-                Evidence(f"{share.middle:.1%} of the step zeroes gradients", "op", "aten::zero_"),
-                *subject.lines(claim, 1),
-            ),
-            saving=subject.saving(share, WON_LOW, WON_HIGH),
-            confidence="medium",
-            fix="optimizer.zero_grad(set_to_none=True)   # the default",
-            experiment=Experiment(
-                "flag",
-                code="import torch; _z = torch.optim.Optimizer.zero_grad; "
-                "torch.optim.Optimizer.zero_grad = lambda self, set_to_none=True: _z(self, True)",
-            ),
+    tax = Tax(
+        rule=RULE.name,
+        title="zero_grad writes zeros into every gradient: {share} of each step",
+        why="A gradient that is None is simply replaced; one full of zeros must be written, read and added to.",
+        seen="{share} of the step zeroes gradients",
+        kind="op",
+        name="aten::zero_",
+        won=(WON_LOW, WON_HIGH),
+        fix="optimizer.zero_grad(set_to_none=True)   # the default",
+        experiment=Experiment(
+            "flag",
+            code="import torch; _z = torch.optim.Optimizer.zero_grad; "
+            "torch.optim.Optimizer.zero_grad = lambda self, set_to_none=True: _z(self, True)",
         ),
-        claim,
+        confidence="medium",
     )
+    yield from taxed(subject, subject.host_mask(zeroes), LEAST_SHARE, tax)
 
 
 RULE = Rule("zero_grad", 49, "samples in steady steps", judge, scope="cpu", breadth=0)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sonde.record.observe.patch import wrap
+from sonde.record.observe.placement import Ticks, numa_bytes, physical_cpus, scheduling
 from sonde.record.observe.session import now_ns
 from sonde.record.surroundings import kept_environment
 
@@ -40,7 +41,8 @@ def observe(torch: Any, seen: Observation) -> None:
 
     _first_step(torch, write)
     _loaders(write)
-    seen.session.on_exit.insert(0, lambda: write(_flags(torch)))
+    begun = _ticks()
+    seen.session.on_exit.insert(0, lambda: write(_flags(torch) | _at_exit(begun)))
     seen.session.on_fork.append(told.clear)
 
 
@@ -148,6 +150,27 @@ def _flags(torch: Any) -> dict[str, Any]:
         try:
             found[name] = ask()
         except Exception:  # not in this version of torch or not on this system: not known
+            continue
+    return found
+
+
+def _ticks() -> Ticks | None:
+    try:
+        return Ticks.now()
+    except (OSError, ValueError, IndexError):  # no /proc/stat as Linux writes it: not known
+        return None
+
+
+def _at_exit(begun: Ticks | None) -> dict[str, Any]:
+    """What only a whole run can tell."""
+    questions: dict[str, Callable[[], Any]] = {"physical_cpus": physical_cpus, "numa_bytes": numa_bytes}
+    if begun is not None:
+        questions["scheduling"] = lambda: scheduling(begun)
+    found: dict[str, Any] = {}
+    for name, ask in questions.items():
+        try:
+            found[name] = ask()
+        except Exception:  # not on this system: not known
             continue
     return found
 

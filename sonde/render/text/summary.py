@@ -57,10 +57,10 @@ def _steady(recording: Recording, on_cpu: Table) -> Table | None:
     inside = np.zeros(len(on_cpu), np.bool_)
     time_ns = on_cpu.array("time_ns")
     for report in reports:
-        steps = report.steps[report.warmup :]
-        if len(steps) >= FEWEST_STEADY_STEPS:
-            end_ns = steps[-1].start_ns + steps[-1].duration_ns
-            inside |= (time_ns >= steps[0].start_ns) & (time_ns < end_ns)
+        start_ns, end_ns = report.steady_spans()
+        if len(start_ns) >= FEWEST_STEADY_STEPS:
+            step = np.searchsorted(start_ns, time_ns, "right") - 1
+            inside |= (step >= 0) & (time_ns < end_ns[np.maximum(step, 0)])
     return on_cpu.take(inside) if int(inside.sum()) >= FEWEST_SAMPLES else None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sonde.analyze.steps import step_reports
 from sonde.columns import Table
 from sonde.store import build
@@ -67,6 +69,29 @@ def test_slow_window_steps_at_the_start_are_no_warm_up() -> None:
 def test_when_all_is_a_window_all_steps_count() -> None:
     (report,) = step_reports(_marks([(10, None)] * 8, [(1, 500, "complete")]))
     assert (report.median_ns, report.left_out) == (10 * MS, 0)
+
+
+def test_steady_steps_are_those_that_the_statistics_are_of() -> None:
+    durations = [90, 80] + [10] * 10 + [50, 60] + [10] * 10
+    marks = _marks([(d, None) for d in durations], [(272, 375, "complete")])
+    (report,) = step_reports(marks)
+    assert report.warmup == 2
+    assert [step.index for step in report.steady] == [*range(2, 12), *range(14, 24)]
+    (all_in_one,) = step_reports(_marks([(10, None)] * 8, [(1, 500, "complete")]))
+    assert len(all_in_one.steady) == 8
+
+
+def test_a_steady_step_reaches_to_the_next_one_but_not_over_a_long_pause() -> None:
+    marks = _marks([(10, None)] * 12, [])
+    is_step = marks.text("kind").equals("step")
+    late = np.where(marks.array("start_ns") > 60 * MS, 500 * MS, 0)  # half a second before the seventh step
+    shorter = np.where(is_step, 3 * MS, 0)  # and 3 ms between any two
+    marks = marks.with_columns(
+        start_ns=marks.array("start_ns") + late, end_ns=marks.array("end_ns") + late - shorter
+    )
+    (report,) = step_reports(marks)
+    start_ns, end_ns = report.steady_spans()
+    assert ((end_ns - start_ns) // MS).tolist() == [10] * 5 + [7] + [10] * 5 + [7]
 
 
 def test_phases_come_from_the_steps_that_have_them() -> None:

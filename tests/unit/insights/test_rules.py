@@ -3,56 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import json
 import pkgutil
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from sonde.columns import Table
 from sonde.insights import rules
-from sonde.insights.engine import Report, judge
-from sonde.insights.model import Insight
+from sonde.insights.engine import judge
 from sonde.insights.rules.memory_growth import theil_sen
 from sonde.insights.rules.noncontiguous_copies import in_order
 from sonde.insights.subject import Subject
 from sonde.store import build
-from sonde.store.recording import Recording
-from tests.fixtures.synthetic import training_run
-
-
-def planted(marks: Table | None = None, **meta: Any) -> Recording:
-    """The synthetic run with further marks and changed meta."""
-    run = training_run()
-    tables = {t.name: t for t in run.tables()}
-    if marks is not None:
-        tables["marks"] = build.concat("marks", [tables["marks"], marks])
-    return Recording(replace(run.meta, **meta), tables)
-
-
-def mark(kind: str, starts: list[int], length_ns: int, name: str = "", **more: Any) -> Table:
-    count = len(starts)
-    return build.table(
-        "marks",
-        mark=list(range(900, 900 + count)),
-        process=[0] * count,
-        thread=[0] * count,
-        kind=[kind] * count,
-        name=[name] * count,
-        start_ns=starts,
-        end_ns=[s + length_ns for s in starts],
-        **{column: [value] * count for column, value in more.items()},
-    )
-
-
-def settings(**values: Any) -> Table:
-    return mark("settings", [0], 0, extra=json.dumps(values))
-
-
-def said(report: Report, rule: str) -> Insight | None:
-    assert report.failed == {}
-    return next((i for i in report.insights if i.rule == rule), None)
+from tests.unit.insights.planted import mark, planted, said, settings
 
 
 def test_every_file_is_a_registered_rule_with_its_terms() -> None:

@@ -1,0 +1,103 @@
+"""Rule 22, storage bound: batches wait for a disk.
+
+Condition: the step waits for its batches at least 5 % of the time, and those who make them (loader processes, or
+    the stepping thread itself without workers) are off the CPU for reading or for page faults of mapped files at
+    least half of the time in which they make batches.
+Saving: the wait for batches times the readers' share of waiting for storage, with the sampling error of that
+    share; from 30 % of it (a faster format still reads) to all of it (cached).
+Not for: waits for the network or for sleeping (rules 18, 19), readers that are busy on the CPU (decode, rule 21).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sonde.insights.loading import claimed, loading
+from sonde.insights.model import Evidence, Experiment, Insight, NotEnough
+from sonde.insights.rule import Finding, Rule
+from sonde.insights.shares import Share, wilson
+from sonde.insights.subject import Subject
+
+LEAST_SHARE = 0.05  # as rule 18
+LEAST_READING = 0.50  # ours
+FEWEST_SAMPLES = 20
+WON_LOW, WON_HIGH = 0.3, 1.0
+READING = ("io", "fault")
+IDLE = ("idle", "lock", "other")  # a worker that waits to be asked for the next batch
+
+
+def judge(subject: Subject) -> Iterator[Finding]:
+    seen = loading(subject)
+    if seen.share.middle < LEAST_SHARE:
+        return
+    reading = _reading(subject)
+    if reading.low < LEAST_READING:
+        return
+    share = Share(
+        seen.share.middle * reading.middle,
+        seen.share.low * reading.low,
+        seen.share.high * reading.high,
+        reading.looks,
+    )
+    yield Finding(
+        Insight(
+            rule=RULE.name,
+            title=f"Batches wait for storage: {share.middle:.0%} of each step",
+            why="The readers stand still until the disk answers; more of them do not make it faster once it is busy.",
+            evidence=(
+                Evidence(
+                    f"{seen.share.middle:.1%} of the steady steps waits for a batch", "mark", "dataloader"
+                ),
+                Evidence(
+                    f"those who make batches wait {reading.middle:.0%} of their time for reads and page faults"
+                ),
+            ),
+            saving=subject.saving(share, WON_LOW, WON_HIGH),
+            confidence="medium",
+            fix="# read large files in order instead of many small ones: shards (WebDataset, Parquet), or keep\n"
+            "# decoded samples in memory or on a local disk; more workers help only a disk that is not yet busy",
+            experiment=Experiment(
+                "patch", note="run twice: the second run finds the files in the page cache"
+            ),
+            resource="input",
+        ),
+        claimed(subject),
+    )
+
+
+def _reading(subject: Subject) -> Share:
+    """Share of the time of those who make batches that waits for storage."""
+    samples = subject.table("samples")
+    makers = _makers(subject)
+    if makers is None:
+        claim = claimed(subject)
+        if claim is None:
+            raise NotEnough("no samples of the loader")
+        samples = subject.host.samples.take(np.flatnonzero(claim))
+    else:
+        rows = np.isin(samples.array("thread"), makers) & subject.in_steady(samples.array("time_ns"))
+        samples = samples.take(np.flatnonzero(rows))
+    waiting, reasons = samples.text("state").equals("waiting"), samples.text("reason")
+    working = ~(waiting & reasons.matches(IDLE))
+    weight = np.maximum(samples.array("weight_ns"), 0).astype(np.float64) * working
+    if int(working.sum()) < FEWEST_SAMPLES:
+        raise NotEnough(f"{int(working.sum())} samples of those who make batches, {FEWEST_SAMPLES} needed")
+    stuck = waiting & reasons.matches(READING)
+    return wilson(float(weight[stuck].sum()), float(weight.sum()), float(working.sum()))
+
+
+def _makers(subject: Subject) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
+    """Threads of the loader's processes; None when the stepping thread makes batches itself."""
+    processes, threads = subject.table("processes"), subject.table("threads")
+    loaders = processes.array("process")[processes.text("role").equals("dataloader")]
+    if not len(loaders):
+        return None
+    found: np.ndarray[tuple[int], np.dtype[np.int64]] = threads.array("thread")[
+        np.isin(threads.array("process"), loaders)
+    ]
+    return found
+
+
+RULE = Rule("storage_bound", 22, "waits of those who make batches", judge, scope="cpu", breadth=-1)

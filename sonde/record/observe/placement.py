@@ -1,0 +1,86 @@
+"""Where the system lets the program run: cores behind its CPUs, memory by node, moves between CPUs, stolen time.
+
+Enters: files of /proc and /sys, read at the start and at the end of the program. Leaves: plain figures for the marks
+of kind "settings". A file that a system does not have raises OSError; the caller leaves that figure out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+from typing import Any
+
+SYSTEM = "/sys/devices/system"
+MOST_THREADS = 256
+_PAGES = re.compile(r" N(\d+)=(\d+)")
+_SIZE = re.compile(r" kernelpagesize_kB=(\d+)")
+
+
+def physical_cpus() -> int:
+    """Cores behind the CPUs that the process may use: siblings of one core count once."""
+    return len({_text(f"{SYSTEM}/cpu/cpu{c}/topology/thread_siblings_list") for c in os.sched_getaffinity(0)})
+
+
+def numa_bytes() -> dict[str, int]:
+    """Memory of the process by node, where its CPUs lie on more than one; empty on a machine with one node."""
+    nodes = [n for n in os.listdir(f"{SYSTEM}/node") if re.fullmatch(r"node\d+", n)]
+    if len(nodes) < 2 or sum(_holds_cpus(n) for n in nodes) < 2:
+        return {}
+    held: dict[str, int] = {}
+    with open("/proc/self/numa_maps", encoding="utf-8", errors="replace") as maps:
+        for line in maps:
+            size = _SIZE.search(line)
+            for node, pages in _PAGES.findall(line):
+                kilobytes = int(pages) * (int(size.group(1)) if size else 4)
+                held[node] = held.get(node, 0) + 1024 * kilobytes
+    return held
+
+
+def _holds_cpus(node: str) -> bool:
+    """Whether the process may run on a CPU of this node."""
+    return any(os.path.exists(f"{SYSTEM}/node/{node}/cpu{c}") for c in os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """The system's own account at one moment."""
+
+    time_s: float
+    all_ticks: int
+    stolen_ticks: int
+
+    @classmethod
+    def now(cls) -> Ticks:
+        words = _text("/proc/stat").split("\n", 1)[0].split()[1:9]
+        return cls(time.monotonic(), sum(map(int, words)), int(words[7]))
+
+
+def scheduling(before: Ticks) -> dict[str, Any]:
+    """Since `before`: share of the CPUs' time that the host of the machine took, moves of threads between CPUs."""
+    after = Ticks.now()
+    passed = max(after.all_ticks - before.all_ticks, 1)
+    found: dict[str, Any] = {
+        "seconds": round(after.time_s - before.time_s, 3),
+        "stolen_share": round((after.stolen_ticks - before.stolen_ticks) / passed, 5),
+    }
+    moves = [_moves(task) for task in sorted(os.listdir("/proc/self/task"))[:MOST_THREADS]]
+    known = [m for m in moves if m >= 0]
+    if known:
+        found["most_moves"] = max(known)  # of the thread that moved most often, over its life
+    return found
+
+
+def _moves(task: str) -> int:
+    """Moves of a thread from one CPU to another; -1 where the kernel does not tell (CONFIG_SCHED_DEBUG)."""
+    try:
+        found = re.search(r"nr_migrations\s*:\s*(\d+)", _text(f"/proc/self/task/{task}/sched"))
+    except OSError:
+        return -1
+    return int(found.group(1)) if found else -1
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read().strip()
