@@ -14,6 +14,7 @@ from sonde.experiment.arm import Arm, Patch
 from sonde.experiment.flips import FlipMeasure
 from sonde.experiment.launches import LaunchMeasure
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SLOW = """
 import sys, time
 end = time.process_time() + float(sys.argv[1])
@@ -35,8 +36,8 @@ print("workers", loader.num_workers, "flag", getattr(torch, "planted", None), fi
 """
 
 
-def sonde(*words: str | Path, state: Path) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "XDG_STATE_HOME": str(state), "OMP_NUM_THREADS": "1"}
+def sonde(*words: str | Path, state: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "XDG_STATE_HOME": str(state), "OMP_NUM_THREADS": "1", **variables}
     return subprocess.run(
         [sys.executable, "-m", "sonde", *map(str, words)],
         text=True,
@@ -88,6 +89,26 @@ def test_a_rule_that_found_nothing_is_named(tmp_path: Path, slow: Path) -> None:
     done = sonde("prove", folder, "no_such_rule", state=tmp_path)
     assert done.returncode == 2
     assert "no insight 'no_such_rule'" in done.stderr
+
+
+def test_an_insight_is_tried_by_its_own_experiment(tmp_path: Path) -> None:
+    """A cap on the instruction set, left in the shell: found, taken away in one arm, and the step is shorter."""
+    pytest.importorskip("torch", reason="the program needs torch")
+    folder, program = tmp_path / "r.sonde", EXAMPLES / "pitfalls" / "isa_cap.py"
+    capped = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"}
+    ran = sonde(
+        "run", "--quiet", "-o", folder, program, "--fixed", "--seconds", "2", state=tmp_path, **capped
+    )
+    assert ran.returncode == 0, ran.stderr
+    command = ("--", sys.executable, program, "--fixed", "--steps", "24")
+    done = sonde("prove", folder, "isa_capped", "--json", "--budget", "0.2", *command, state=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["outcome"] in ("proved", "open"), "a full proof takes minutes; the sign shows at once"
+    assert found["predicted"]["low"] > 0
+    assert found["measured"] > 0.1, "of the step, by pairs of launches"
+    outcome = json.loads(sonde("prove", "--ledger", "--json", state=tmp_path).stdout)["outcomes"][0]
+    assert outcome["rule"] == "isa_capped"
 
 
 @pytest.fixture
