@@ -1,6 +1,6 @@
 """Where the native libraries are, and the one that this process may load.
 
-`libsonde_agent.so` and `libsonde_lines.so` are never loaded here: they go into the profiled program.
+All but `libsonde_tools.so` are never loaded here: they go into the profiled program.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ def agent_path() -> Path:
 def lines_path() -> Path:
     """The library that keeps verbose lines of oneDNN and MKL out of a program's output."""
     return _existing("libsonde_lines.so")
+
+
+def observer_path() -> Path:
+    """The library that opens the observer of operator calls in native torch programs."""
+    return _existing("libsonde_observer.so")
 
 
 @functools.cache

@@ -88,7 +88,6 @@ def ops_of(trace: NativeTrace, events: Events, clock: Clock, thread_of_track: Ar
     start, end = events.start_ns[rows], events.end_ns[rows]
     track = events.track[rows]
     name = Text(events.name.codes[rows], events.name.values)
-    kind = _kinds(name, Text(events.category.codes[rows], events.category.values))
     args = {k: events.restrict(v)[rows] for k, v in trace.arguments(OPS, ARGUMENTS).items()}
     keys = trace.argument_keys()
     collective = events.restrict(trace.compose(OPS, [k in COLLECTIVE_KEYS for k in keys]))[rows]
@@ -96,7 +95,8 @@ def ops_of(trace: NativeTrace, events: Events, clock: Clock, thread_of_track: Ar
     extra = events.restrict(trace.compose(OPS, left))[rows]
     sequence, forward_thread = args["sequence"], args["forward_thread"]
     sequence[sequence < 0] = -1
-    kind = _backward_by_thread(kind, sequence, forward_thread)
+    category = Text(events.category.codes[rows], events.category.values)
+    kind = kinds_of(name, category, sequence, forward_thread)
     forward_op = _forward_by_sequence(sequence, forward_thread, start)
     _forward_by_arrows(trace, clock, thread_of_track, track, start, end, parent, forward_op)
     origin, stacks_cut = python_columns(
@@ -125,6 +125,11 @@ def ops_of(trace: NativeTrace, events: Events, clock: Clock, thread_of_track: Ar
     }
     inherited = call_tree.inherit(parent, collective)
     return Ops(build.table("ops", count, **columns), track, trace.text(inherited), unnested, stacks_cut)
+
+
+def kinds_of(name: Text, category: Text, sequence: Array, forward_thread: Array) -> Text:
+    """op, annotation, python, module, backward or compiled, from all that a call tells."""
+    return _backward_by_thread(_kinds(name, category), sequence, forward_thread)
 
 
 def _kinds(name: Text, category: Text) -> Text:

@@ -11,11 +11,14 @@ import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from sonde.analyze.flops import with_costs
 from sonde.columns import Table
 from sonde.errors import SondeError
 from sonde.record import marks as mark_files
 from sonde.record.module_paths import ModulePaths
+from sonde.record.observer.calls import read_calls, read_notes
 from sonde.record.primitives import read_primitives
 from sonde.record.roster import Roster
 from sonde.record.window_tables import (
@@ -53,9 +56,12 @@ def framework_tables(raw: Path, processes: Table | None = None, threads: Table |
     found = _windows(raw, roster, numbering, losses) + _own_traces(raw, roster, numbering, losses)
     offsets = {log.pid: log.facts.get("epoch_offset_ns", 0) for log in logs}
     found += _mxnet_traces(raw, roster, numbering, offsets, losses)
+    found += _native_calls(raw, roster, numbering, losses)
     losses += _trouble(raw, roster)
     losses += _not_entered(roster, {log.pid for log in logs})
     marks, said = mark_files.tables(logs, roster)
+    marks = build.concat("marks", [marks, *(w.tables["marks"] for w in found if "marks" in w.tables)])
+    marks = marks.with_columns(mark=np.arange(len(marks), dtype=np.int32))
     tables = {
         name: build.concat(name, [w.tables[name] for w in found if name in w.tables]) for name in PER_WINDOW
     }
@@ -67,7 +73,8 @@ def framework_tables(raw: Path, processes: Table | None = None, threads: Table |
     tables["processes"], tables["threads"] = roster.processes(), roster.threads()
     versions = {name: value for log in logs for name, value in log.versions.items()} | primitives.versions
     uncertainty = max((window.uncertainty_ns for window in found), default=0)
-    return Framework(tables, uncertainty, versions, len(found), primitives.details)
+    windows = sum("ops" in window.tables for window in found)
+    return Framework(tables, uncertainty, versions, windows, primitives.details)
 
 
 def _windows(
@@ -120,6 +127,27 @@ def _mxnet_traces(
             found.append(read_mxnet_trace(path, offsets.get(pid, 0), process, roster, numbering))
         except (SondeError, OSError, ValueError) as error:
             losses.append((process, "mxnet_trace_unreadable", 1, "files", f"{path.name}: {error}"))
+    return found
+
+
+def _native_calls(
+    raw: Path, roster: Roster, numbering: Numbering, losses: list[tuple[int, str, int, str, str]]
+) -> list[WindowTables]:
+    """What the observer saw in native torch programs (`--shapes`), and why it saw nothing in others."""
+    found = []
+    for path in sorted(raw.glob("*.calls.bin")):
+        process = roster.process(int(path.name.split(".")[0]))
+        try:
+            calls = read_calls(path, process, roster, numbering.op)
+        except (OSError, ValueError) as error:
+            losses.append((process, "shapes_unreadable", 1, "files", f"{path.name}: {error}"))
+            continue
+        numbering.op += len(calls.ops)
+        found.append(WindowTables({"ops": calls.ops, "marks": calls.marks, "losses": calls.losses}, 0))
+    for path in sorted(raw.glob("*shapes.txt")):
+        first = path.name.split(".")[0]
+        process = roster.process(int(first)) if first.isdigit() else -1
+        found.append(WindowTables({"losses": read_notes(path, process)}, 0))
     return found
 
 

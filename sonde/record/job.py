@@ -19,6 +19,7 @@ from sonde.record.environment import ObserveOptions, python_environment
 from sonde.record.finalise import finalise
 from sonde.record.jit import jit_environment, remove_jit_files
 from sonde.record.launch import LaunchOptions, LaunchResult, launch
+from sonde.record.observer.environment import observer_environment
 from sonde.record.options import RunOptions, read_env_file
 from sonde.record.surroundings import epoch_offset, kept_environment, machine_facts
 from sonde.store.meta import Clock, Meta
@@ -43,6 +44,8 @@ def record(command: list[str], folder: Path, options: RunOptions) -> Outcome:
     share = max(options.budget_percent / 100, 1e-9)
     observe = ObserveOptions(window=options.window, budget=share, primitives=options.primitives)
     environment |= python_environment(folder, observe, {**os.environ, **environment})
+    if options.shapes:
+        environment |= observer_environment(command, folder, observe, {**os.environ, **environment})
     started = _started(command, options, environment, theirs)
     started.write(folder)
     asked = LaunchOptions(rate_hz=round(options.rate_hz), blocks=options.blocks, environment=environment)

@@ -21,6 +21,7 @@ class RunOptions:
     window: str = "auto"  # auto, all, none or steps=A:B
     budget_percent: float = BUDGET_PERCENT
     primitives: bool = False
+    shapes: bool = False  # observe operator calls of native torch programs
     env_file: Path | None = None
     keep_raw: bool = False
     blocks: bool = False  # measure the overhead by random on/off blocks

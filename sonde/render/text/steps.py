@@ -16,7 +16,7 @@ def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
     reports = step_reports(recording.table("marks"))
     processes = [_one(report) for report in reports]
     main = max(processes, key=lambda p: p["count"], default=None)
-    empty: dict[str, Any] = {"count": 0, "warmup": 0, "median_ms": None, "steps": []}
+    empty: dict[str, Any] = {"count": 0, "warmup": 0, "left_out": 0, "median_ms": None, "steps": []}
     return {**(main or empty), "processes": [{k: p[k] for k in p if k != "steps"} for p in processes]}
 
 
@@ -26,6 +26,7 @@ def _one(report: StepReport) -> dict[str, Any]:
         "kind": report.kind,
         "count": len(report.steps),
         "warmup": report.warmup,
+        "left_out": report.left_out,
         "median_ms": report.median_ns / 1e6,
         "p10_ms": report.p10_ns / 1e6,
         "p90_ms": report.p90_ns / 1e6,
@@ -36,6 +37,7 @@ def _one(report: StepReport) -> dict[str, Any]:
                 "start_ns": s.start_ns,
                 "ms": s.duration_ns / 1e6,
                 "phase_ms": {name: ns / 1e6 for name, ns in s.phase_ns.items()},
+                "in_window": s.in_window,
             }
             for s in report.steps
         ],
@@ -59,6 +61,10 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         steady = "a steady step" if warm == 1 else f"{warm} steady steps"
         page.line(f"warm-up  {sparkline(times[:warm])}  {milliseconds(excess)} above {steady}")
     page.line(f"steady   {sparkline(times[warm:])}  0 to {milliseconds(max(times[warm:], default=0))}")
+    if data["left_out"]:
+        page.line(
+            f"{data['left_out']} steady steps ran inside deep windows: slower by that, so in no figure here"
+        )
     if data["phase_ms"]:
         page.line()
         rows = sorted(data["phase_ms"].items(), key=lambda item: -item[1])

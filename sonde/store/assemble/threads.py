@@ -17,7 +17,7 @@ def kind_of(raw_kind: str, start_library: str, start_name: str, frames: Iterable
     """`frames`: all frames seen in the thread's own samples; `owned`: it worked for a pool's owner."""
     if raw_kind == "main":
         return "main"
-    if raw_kind == "agent" or start_library.startswith("libsonde_agent"):
+    if raw_kind == "agent" or start_library.startswith("libsonde_"):
         return "sonde"
     seen_python = False
     for frame in frames:

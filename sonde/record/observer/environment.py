@@ -1,0 +1,39 @@
+"""The environment variables that let the observer of operator calls into native torch programs.
+
+In: the command and the options of `sonde run --shapes`. Out: the variables to set, or none and a file
+raw/shapes.txt that says why; `sonde.record.framework` makes a row of `losses` of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sonde.native import observer_path
+from sonde.record.environment import ObserveOptions, parse_window
+from sonde.record.observer.build import NotBuilt, observer_for
+
+# Read by native/observer and calls.cpp; the agent keeps what begins like this across exec.
+OBSERVER_VARIABLE, TORCH_VARIABLE = "SONDE_AGENT_OBSERVER", "SONDE_AGENT_OBSERVER_TORCH"
+SHARE_VARIABLE = "SONDE_AGENT_SHAPES"
+
+
+def observer_environment(
+    command: list[str], folder: Path, options: ObserveOptions, environment: Mapping[str, str]
+) -> dict[str, str]:
+    """Variables to add; `environment` is what the program has without them. `--window all` knows no budget."""
+    mode, _, _ = parse_window(options.window)
+    try:
+        if mode == "none":
+            raise NotBuilt("--window none was given")
+        built = observer_for(command)
+    except NotBuilt as why:
+        (folder / "raw" / "shapes.txt").write_text(f"{why}\n", encoding="utf-8")
+        return {}
+    others = environment.get("LD_PRELOAD")
+    return {
+        "LD_PRELOAD": f"{observer_path()}:{others}" if others else str(observer_path()),
+        OBSERVER_VARIABLE: str(built.observer),
+        TORCH_VARIABLE: str(built.torch),
+        SHARE_VARIABLE: "1" if mode == "all" else f"{options.budget:.6f}",
+    }
