@@ -10,6 +10,8 @@ TORCH ?= torch==2.13.0
 PY := $(VENV)/bin/python
 SONDE := $(VENV)/bin/sonde
 NATIVE_SOURCES := $(shell find native CMakeLists.txt -type f \( -name '*.cpp' -o -name '*.h' -o -name '*.S' -o -name 'CMakeLists.txt' \))
+# Tests that start programs but look at no clock: they may share the cores. The rest runs alone.
+SIDE_BY_SIDE := tests/browser tests/readers tests/native tests/workloads/unwind tests/e2e/test_examples.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench soak proofs fuzz traces web native clean
@@ -25,7 +27,8 @@ demo: .make/demo-environment .make/native  ## profile examples/vae.py and write 
 test: .make/test-environment .make/native .make/web lint  ## every check and every test
 	@cd web && { [ ! -d node_modules ] || npm --silent test -- --silent; }
 	$(PY) -m pytest tests/unit tests/golden -n 2 -q
-	$(PY) -m pytest tests --ignore tests/unit --ignore tests/golden -q
+	$(PY) -m pytest $(SIDE_BY_SIDE) -n 2 --dist loadfile -q --durations 10
+	$(PY) -m pytest tests $(addprefix --ignore ,tests/unit tests/golden $(SIDE_BY_SIDE)) -q --durations 25
 
 lint: .make/test-environment  ## ruff, mypy --strict, import boundaries, report bundle up to date
 	$(VENV)/bin/ruff check -q .
