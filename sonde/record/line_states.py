@@ -75,7 +75,9 @@ def replay(events: Array, places: list[list[str]], modules: ModulePaths) -> Line
             calls.append(a)
         elif kind == MODULE_END and calls:
             calls.pop()
-        path = modules.path(calls[-1], time_ns, calls[0]) if calls else None
+        # A module made inside a forward (a loss, say) has no path of its own: it works for the one around it.
+        names = (modules.path(call, time_ns, calls[0]) for call in reversed(calls))
+        path = next((name for name in names if name is not None), None)
         key = (*frames, path)
         number = known.get(key)
         if number is None:

@@ -137,3 +137,33 @@ def test_memory_of_a_training_window_by_category(tmp_path: Path) -> None:
     # The peak is in Adam's step, where the activations are gone and one more copy of the weights is made.
     assert abs(peak.by_category["temporary"] - weights) < 4096
     assert "activation" not in peak.by_category
+
+
+@needs_torch
+def test_a_profiled_block_under_a_launcher_is_recorded_whole(tmp_path: Path) -> None:
+    """By itself a window ends after a few steps; one that the program opened ends where the program says."""
+    done = run(
+        tmp_path,
+        """
+        import sonde, torch
+        model = torch.nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        def steps(count):
+            for _ in range(count):
+                optimizer.zero_grad(); model(torch.ones(1, 4)).sum().backward(); optimizer.step()
+        steps(20)
+        with sonde.profile():
+            steps(15)
+        steps(20)
+        """,
+        window="auto",
+        environment={"PYTHONPATH": ROOT},
+    )
+    assert (done.code, done.stderr) == (0, "")
+    found = done.framework().tables
+    ops, marks = found["ops"], found["marks"]
+    at = int(marks.text("kind").equals("region").argmax())
+    start, end = int(marks.array("start_ns")[at]), int(marks.array("end_ns")[at])
+    inside = (ops.array("start_ns") >= start) & (ops.array("end_ns") <= end)
+    assert int((ops.text("name").equals("aten::linear") & inside).sum()) == 15
+    assert marks.text("kind").equals("step").sum() == 55

@@ -51,6 +51,7 @@ class Windows:
         self._steps = 0  # steps that ended on that thread
         self._wish = 0  # steps to record from the next safe point on; -1: until told
         self._closing = False
+        self._held = False  # the program itself says when the open window ends
         self._open: KinetoWindow | None = None
         self._lines: LineTrace | None = None
         self._primitives = PrimitiveCapture(None, session)
@@ -145,13 +146,18 @@ class Windows:
         self._wish, self.pending = 0, False
 
     def open_now(self) -> bool:
-        """Open a window at once, for `sonde.profile()`; False when that cannot be."""
-        if self._torch is None or self._open is not None:
+        """Open a window at once, for `sonde.profile()`, or keep the open one; False when that cannot be."""
+        if self._torch is None or self._held or (self._open is not None and self._mode == "all"):
             return False
+        self._held = True
+        if self._open is not None:
+            self._closing = self.pending = False
+            return True
         self._thread = self._session.tid()
         self._wish = -1
         self._act()
-        return self._open is not None
+        self._held = self._open is not None
+        return self._held
 
     def close_now(self) -> None:
         if self._open is not None:
@@ -171,6 +177,7 @@ class Windows:
         if self._lines is not None:
             self._lines.stop()
         self._open = self._lines = None
+        self._held = False
         self.is_open, self.follows_modules, self._skip = False, self._mode != "none", 0
         self._thread, self._steps, self._ended_ns = 0, 0, -1
         self.pending, self._wish, self._trained, self._anchor = False, 0, False, 0
@@ -211,6 +218,8 @@ class Windows:
 
     def _is_long_enough(self, end_ns: int) -> bool:
         assert self._open is not None
+        if self._held:
+            return False
         if self._mode == "all":
             return self._open_steps >= ALL_STEPS or end_ns - self._open.start_ns > ALL_NS
         if self._mode == "steps":
@@ -254,7 +263,7 @@ class Windows:
         window, lines = self._open, self._lines
         assert window is not None
         self._open = self._lines = None
-        self.is_open = False
+        self.is_open = self._held = False
         if lines is not None:
             lines.stop()
         started_s = time.thread_time()

@@ -64,3 +64,23 @@ def test_an_address_that_is_used_again_has_another_name_later() -> None:
     modules.add(20, 9, "new", 1)
     assert modules.path(9, 15, 1) == "old"
     assert modules.path(9, 25, 1) == "new"
+
+
+def test_a_module_without_a_path_works_for_the_one_around_it() -> None:
+    modules = ModulePaths()
+    modules.add(0, 500, "Net", 500)
+    modules.add(0, 501, "body.0", 500)
+    events = np.array(
+        [
+            [10, MODULE, 500, 0],
+            [20, MODULE, 501, 0],
+            [30, MODULE, 999, 0],
+            [40, MODULE_END, 0, 0],
+            [50, MODULE_END, 0, 0],
+            [60, MODULE, 999, 0],
+        ],
+        np.int64,
+    )
+    states = replay(events, PLACES, modules)
+    found = states.at(np.array([15, 25, 35, 45, 55, 65]))
+    assert [states.states[i].module for i in found] == ["Net", "body.0", "body.0", "body.0", "Net", "Net"]
