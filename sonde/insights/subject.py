@@ -208,6 +208,15 @@ class Subject:
             wanted |= files.equals(file) & (lines == line)
         return self.host_mask(index.on_stack(wanted & index.users_python))
 
+    def places(self, claim: Mask) -> set[tuple[str, int]]:
+        """The user's own lines (file, line) that are innermost in these host samples."""
+        at = self.host.stack[claim]
+        rows = np.unique(self.stacks.user_line[at[at >= 0]]) if len(self.stacks) else np.zeros(0, np.int64)
+        frames = self.stacks.frames
+        return {
+            (frames.text("file")[r] or "", int(frames.array("line")[r])) for r in rows[rows >= 0].tolist()
+        }
+
     def share(self, claim: Mask) -> Share:
         """Share of the step that the host samples in the mask stand for."""
         host = self.host
@@ -327,6 +336,16 @@ class Subject:
     def calls(self) -> Calls:
         """Operator calls of the deep windows (of a trace: of all its steps), with self times."""
         return window_calls(self)
+
+    def call_share(self, rows: Mask) -> Share:
+        """Share of a steady step in these calls of the windows (see `Calls.share`).
+
+        The profiler makes a step in a window longer, by a cost per call that short calls feel most. So the
+        share of long calls is at least what the window shows, and at most that times how much longer its steps are.
+        """
+        seen = self.calls.share(rows)
+        longer = max(self.calls.whole_ns / max(self.calls.steps, 1) / self.step_ns, 1.0)
+        return Share(min(seen, 1.0), min(seen, 1.0), min(seen * longer, 1.0), float(self.calls.steps))
 
     # Devices --------------------------------------------------------------------
 

@@ -17,7 +17,6 @@ from sonde.insights.calls import Calls
 from sonde.insights.host_layers import MATH_OP
 from sonde.insights.model import Evidence, Experiment, Insight, NotEnough
 from sonde.insights.rule import Finding, Rule
-from sonde.insights.shares import exact
 from sonde.insights.stack_index import Mask, text_mask
 from sonde.insights.subject import Subject
 
@@ -35,10 +34,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
     calls = subject.calls
     low = half_precision(calls) & calls.main
     math = low & calls.named(MATH_OP)
-    share, casts = (
-        calls.share(math),
-        calls.share(low & calls.named(r"^aten::(to|_to_copy|copy_)$") & ~calls.inside(math)),
-    )
+    casts = low & calls.named(r"^aten::(to|_to_copy|copy_)$") & ~calls.inside(math)
+    share, cast = calls.share(math), calls.share(casts)
     if share < LEAST_SHARE:
         return
     yield Finding(
@@ -48,13 +45,13 @@ def judge(subject: Subject) -> Iterator[Finding]:
             why="Without instructions for it each product is computed in float32 after converting its inputs.",
             evidence=(
                 Evidence(
-                    f"{share:.1%} of the step in bfloat16 products, {casts:.1%} in casts", "op", "aten::addmm"
+                    f"{share:.1%} of the step in bfloat16 products, {cast:.1%} in casts", "op", "aten::addmm"
                 ),
                 Evidence(
                     f"this CPU has {', '.join(flags) or 'no vector extensions'}, and nothing for bfloat16"
                 ),
             ),
-            saving=subject.saving(exact(share + casts, 1.0), WON_LOW, WON_HIGH),
+            saving=subject.saving(subject.call_share(math | casts), WON_LOW, WON_HIGH),
             confidence="high",
             fix='with torch.autocast("cpu", enabled=False):   # or no autocast, and the model in float32\n    ...',
             experiment=Experiment(

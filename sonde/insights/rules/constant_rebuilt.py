@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from sonde.insights.host_layers import in_loader
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
@@ -27,11 +25,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     conversion = subject.host_mask(converting) & ~in_loader(subject)
     if subject.share(conversion).low < LEAST_CONVERSION:
         return
-    at = subject.host.stack[conversion]
-    rows = np.unique(index.user_line[at[at >= 0]])
-    frames = index.frames
-    places = {(frames.text("file")[r] or "", int(frames.array("line")[r])) for r in rows[rows >= 0].tolist()}
-    claim = subject.host_at(places) & ~in_loader(subject)
+    claim = subject.host_at(subject.places(conversion)) & ~in_loader(subject)
     share = subject.share(claim)
     if share.low < LEAST_SHARE:
         return

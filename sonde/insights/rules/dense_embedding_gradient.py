@@ -3,8 +3,9 @@
 Condition: embedding_dense_backward on a table of V rows with fewer than 5 % of V indices in a batch, and
     V·D of at least a megabyte; its time with the optimizer's passes over the table is at least 5 % of the
     step.
-Saving: the whole of embedding_dense_backward, and the table's part of the optimizer and zero_grad (by its
-    share of all elements); 50 to 100 %.
+Saving: the whole of embedding_dense_backward, the table's part of the optimizer and zero_grad (by its share of all
+    elements) and of the kernel's work on pages, which come and go with the gradient; 50 to 100 %, and a quarter of the
+    rest of the step, whose data the passes over the table drive out of the caches.
 Not for: tied weights (the output layer needs the dense gradient), optimizers without sparse support (then
     SparseAdam).
 """
@@ -18,11 +19,14 @@ import numpy as np
 from sonde.insights.calls import Calls, elements, parsed
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
+from sonde.insights.rules.page_faults import MEMORY
+from sonde.insights.shares import Share
 from sonde.insights.subject import Subject
 
 MOST_USED = 0.05  # catalogue, rule 50
 LEAST_SHARE = 0.05
 FEWEST_BYTES = 1 << 20
+COLD = 0.25  # ours
 SPARSE = ("SGD", "Adagrad", "SparseAdam")
 
 
@@ -43,6 +47,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     gradient = subject.host_in_op(r"^aten::embedding(_dense)?_backward$|^EmbeddingBackward0$")
     optimizer = subject.host_with(r"(^|\.)step$", layer="^python$", file=r"torch/optim/") & ~gradient
     optimizer |= subject.host_with(r"(^|\.)zero_grad$", layer="^python$", file=r"torch/optim/")
+    pages = subject.host_with(MEMORY, layer="^kernel$") & ~gradient & ~optimizer
     accumulate = subject.host_with(r"AccumulateGrad", layer="^(op|native)$") & ~gradient
     share = subject.share(gradient)
     rest = subject.share(optimizer | accumulate)
@@ -50,7 +55,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
         return
     vocabulary, width, used = max(tables, key=lambda t: t[0] * t[1])
     name = str(known.get("class", "SGD"))
-    both = subject.share(gradient | optimizer | accumulate)
+    both = subject.share(gradient | optimizer | accumulate | pages)
+    colder = Share(both.middle, both.low, both.high + COLD * (1 - both.high), both.looks)
     yield Finding(
         Insight(
             rule=RULE.name,
@@ -68,7 +74,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                     "optimizer and accumulation"
                 ),
             ),
-            saving=subject.saving(both, 0.5 * part, 1.0 if part > 0.8 else 0.5 + 0.5 * part),
+            saving=subject.saving(colder, 0.5 * part, 1.0 if part > 0.8 else 0.5 + 0.5 * part),
             confidence="high",
             fix="nn.Embedding(rows, width, sparse=True)"
             + ("" if name in SPARSE else "   # with torch.optim.SparseAdam for its parameters"),
@@ -79,7 +85,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 note="momentum and weight decay differ",
             ),
         ),
-        gradient | (optimizer | accumulate if part > 0.5 else gradient),
+        gradient | (optimizer | accumulate | pages if part > 0.5 else gradient),
     )
 
 

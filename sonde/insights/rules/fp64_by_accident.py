@@ -17,7 +17,6 @@ import numpy as np
 from sonde.insights.calls import elements
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
-from sonde.insights.shares import exact
 from sonde.insights.stack_index import text_mask
 from sonde.insights.subject import Subject
 
@@ -51,7 +50,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 Evidence(shown, "op", top.name, top.file, top.line),
                 Evidence(f"default dtype is {subject.settings.get('default_dtype', 'not recorded')}"),
             ),
-            saving=subject.saving(exact(share, 1.0), WON_LOW, WON_HIGH),
+            saving=subject.saving(subject.call_share(rows), WON_LOW, WON_HIGH),
             confidence="high",
             fix="x = torch.from_numpy(array).float()   # and model.float()",
             experiment=Experiment("patch", note="check that the accuracy of float32 suffices"),

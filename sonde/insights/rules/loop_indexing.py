@@ -1,8 +1,9 @@
 """Rule 13, loop indexing: a tensor is visited element by element or row by row in a Python loop.
 
 Condition: in the recorded steps one line makes at least 10 `select`/`unbind`/`item` calls per step on average
-    (torch's ForLoopIndexing pattern), and everything below such lines takes at least 5 % of the step.
-Saving: (n-1)/n of the time of the loop's lines, of which 60 % at least.
+    (torch's ForLoopIndexing pattern), and everything below such lines, with the backward pass that they cause,
+    takes at least 5 % of the step.
+Saving: (n-1)/n of the time of the loop's lines and of their backward nodes, of which 60 % at least.
 Not for: code inside a DataLoader, where samples are meant to be fetched one by one, nor what the backward
     pass and optimizers do.
 """
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sonde.insights.backward_time import with_backward
 from sonde.insights.calls import Calls
 from sonde.insights.host_layers import in_loader
 from sonde.insights.model import Evidence, Experiment, Insight
@@ -32,7 +34,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     if not places:
         return
     claim = subject.host_at(places) & ~in_loader(subject)
-    share = subject.share(claim)
+    share = with_backward(subject, claim, places)
     if share.low < LEAST_SHARE:
         return
     shown = subject.lines(claim, 2)
@@ -44,7 +46,9 @@ def judge(subject: Subject) -> Iterator[Finding]:
             title=f"{place} visits a tensor piece by piece, {counts:.0f} times per step",
             why="Each small indexing call costs some microseconds of dispatch, far more than the work in it.",
             evidence=(
-                Evidence(f"{share.middle:.1%} of the step is spent below lines that index in a loop"),
+                Evidence(
+                    f"{share.middle:.1%} of the step is spent below lines that index in a loop, with its backward"
+                ),
                 *(
                     Evidence(f"{n:.0f} indexing calls per step", "line", "", file, line)
                     for (file, line), n in sorted(places.items(), key=lambda item: -item[1])[:2]

@@ -1,15 +1,16 @@
 """Rule 47, roofline outlier: an operator far below what this machine can do.
 
-Condition: the machine's roofs were measured (`sonde check --roof`), one operator with its shapes takes at least
-    5 % of the recorded steps, runs at less than 30 % of the roof of its work and its data, and calls of
-    it last at least 0.1 ms, so that it is not the cost of calling that shows.
+Condition: the machine's roofs were measured (`sonde check --roof`), one product or convolution with its shapes takes
+    at least 10 % of the recorded steps (catalogue: 5 %), is bound by arithmetic, runs at less than 30 % of that roof,
+    its calls last at least 0.5 ms, so that it is not the cost of calling that shows, and samples of CPU time agree.
 Saving: t·(1 - η/0.7), of which 20 to 100 %: not every shape can come near the roof.
-Not for: machines without measured roofs, operators whose work is not known, operators that are themselves a rule
-    (copies of strides, reference kernels), which name the cause.
+Not for: machines without measured roofs or busy with other work, operators whose work is not known, operators that
+    wait for memory (a cache may hold their data or not), and those of which another rule names the cause.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,25 +24,32 @@ from sonde.insights.shares import exact
 from sonde.insights.subject import Subject
 from sonde.machine.roofs import from_json
 
-LEAST_SHARE, MOST_EFFICIENT = 0.05, 0.30  # catalogue, rule 47
-SHORTEST_CALL_MS = 0.1  # ours
+LEAST_SHARE, MOST_EFFICIENT = 0.10, 0.30  # catalogue, rule 47: 0.05, 0.3
+SHORTEST_CALL_MS = 0.5  # ours
+MOST_NOISE = 0.1  # of the step: above, a call is long because others had the CPU (ours)
 WON_LOW, WON_HIGH = 0.2, 1.0
 RECORD_ROOFS = "this machine's roofs were not measured before the recording: sonde check --roof"
 
 
 def judge(subject: Subject) -> Iterator[Finding]:
     roof = _roof(subject)
+    if subject.host.preempted_share > MOST_NOISE:
+        raise NotEnough("the CPUs were busy with other work: record on a quiet machine")
     calls = subject.calls
     outer = np.flatnonzero(calls.main & calls.ops.text("kind").equals("op"))
     table = op_roofline(calls.ops.take(outer), roof)
     shares = table.array("total_ms") * 1e6 / max(calls.whole_ns, 1.0)
     low = table.array("efficiency") < MOST_EFFICIENT
     long = table.array("total_ms") >= SHORTEST_CALL_MS * table.array("calls")
-    found = np.flatnonzero(low & long & (shares >= LEAST_SHARE))
+    computes = table.text("bound").equals("compute")
+    found = np.flatnonzero(low & long & computes & (shares >= LEAST_SHARE))
     if not len(found):
         return
     row = int(found[np.argmax(shares[found])])
     name = table.text("name")[row] or ""
+    claim = subject.host_in_op(f"^{re.escape(name)}$") & ~subject.host.waiting
+    if subject.share(claim).low < 0.5 * float(shares[row]):
+        return
     efficiency = float(table.array("efficiency")[row])
     share = min(float(shares[row]), 1.0)
     won = 1 - efficiency / TARGET_COMPUTE
@@ -63,7 +71,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
             fix="# try the operator alone: other threads (OMP_NUM_THREADS), sizes in multiples of 16, another layout\n"
             "sonde show REC roofline",
             experiment=Experiment("replay"),
-        )
+        ),
+        claim,
     )
 
 

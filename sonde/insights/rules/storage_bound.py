@@ -2,7 +2,7 @@
 
 Condition: the step waits for its batches at least 5 % of the time, and those who make them (loader processes, or
     the stepping thread itself without workers) are off the CPU for reading or for page faults of mapped files at
-    least half of the time in which they make batches.
+    least half of the time in which they fetch samples (below the loader's `fetch`).
 Saving: the wait for batches times the readers' share of waiting for storage, with the sampling error of that
     share; from 30 % of it (a faster format still reads) to all of it (cached).
 Not for: waits for the network or for sleeping (rules 18, 19), readers that are busy on the CPU (decode, rule 21).
@@ -25,7 +25,7 @@ LEAST_READING = 0.50  # ours
 FEWEST_SAMPLES = 20
 WON_LOW, WON_HIGH = 0.3, 1.0
 READING = ("io", "fault")
-IDLE = ("idle", "lock", "other")  # a worker that waits to be asked for the next batch
+FETCH = r"torch/utils/data/_utils/fetch\.py"  # outside it a worker starts, or waits to be asked
 
 
 def judge(subject: Subject) -> Iterator[Finding]:
@@ -69,35 +69,18 @@ def judge(subject: Subject) -> Iterator[Finding]:
 
 def _reading(subject: Subject) -> Share:
     """Share of the time of those who make batches that waits for storage."""
-    samples = subject.table("samples")
-    makers = _makers(subject)
-    if makers is None:
-        claim = claimed(subject)
-        if claim is None:
-            raise NotEnough("no samples of the loader")
-        samples = subject.host.samples.take(np.flatnonzero(claim))
-    else:
-        rows = np.isin(samples.array("thread"), makers) & subject.in_steady(samples.array("time_ns"))
-        samples = samples.take(np.flatnonzero(rows))
-    waiting, reasons = samples.text("state").equals("waiting"), samples.text("reason")
-    working = ~(waiting & reasons.matches(IDLE))
-    weight = np.maximum(samples.array("weight_ns"), 0).astype(np.float64) * working
-    if int(working.sum()) < FEWEST_SAMPLES:
-        raise NotEnough(f"{int(working.sum())} samples of those who make batches, {FEWEST_SAMPLES} needed")
-    stuck = waiting & reasons.matches(READING)
-    return wilson(float(weight[stuck].sum()), float(weight.sum()), float(working.sum()))
-
-
-def _makers(subject: Subject) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
-    """Threads of the loader's processes; None when the stepping thread makes batches itself."""
-    processes, threads = subject.table("processes"), subject.table("threads")
-    loaders = processes.array("process")[processes.text("role").equals("dataloader")]
-    if not len(loaders):
-        return None
-    found: np.ndarray[tuple[int], np.dtype[np.int64]] = threads.array("thread")[
-        np.isin(threads.array("process"), loaders)
-    ]
-    return found
+    samples, index = subject.table("samples"), subject.stacks
+    stack = samples.array("stack").astype(np.int64)
+    known = (stack >= 0) & (stack < len(index))
+    fetching = index.on_stack(index.frames_where(layer="^python$", file=FETCH))
+    rows = known & subject.in_steady(samples.array("time_ns"))
+    rows[rows] = fetching[stack[rows]]
+    if int(rows.sum()) < FEWEST_SAMPLES:
+        raise NotEnough(f"{int(rows.sum())} samples of those who fetch batches, {FEWEST_SAMPLES} needed")
+    samples = samples.take(np.flatnonzero(rows))
+    weight = np.maximum(samples.array("weight_ns"), 0).astype(np.float64)
+    stuck = samples.text("state").equals("waiting") & samples.text("reason").matches(READING)
+    return wilson(float(weight[stuck].sum()), float(weight.sum()), float(len(samples)))
 
 
 RULE = Rule("storage_bound", 22, "waits of those who make batches", judge, scope="cpu", breadth=-1)

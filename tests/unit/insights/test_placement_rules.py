@@ -92,7 +92,12 @@ def _slow_reader(reason: str) -> Recording:
     marks = build.concat(
         "marks", [mark("phase", starts, half, "dataloader"), settings(loaders=[{"num_workers": 1}])]
     )
-    samples = subject.table("samples")
+    samples, stacks, frames = (subject.table(name) for name in ("samples", "stacks", "frames"))
+    fetch = "/x/torch/utils/data/_utils/fetch.py"
+    frame = build.table(
+        "frames", 1, frame=[len(frames)], layer=["python"], name=["fetch"], file=[fetch], line=[52]
+    )
+    stack = build.table("stacks", 1, stack=[len(stacks)], parent=[-1], frame=[len(frames)])
     count = 400
     time_ns = np.linspace(starts[0], starts[-1], count).astype(np.int64)
     more = build.table(
@@ -100,12 +105,17 @@ def _slow_reader(reason: str) -> Recording:
         count,
         time_ns=time_ns,
         thread=[3] * count,
-        stack=[-1] * count,
+        stack=[len(stacks)] * count,
         state=["waiting"] * count,
         reason=[reason] * count,
         weight_ns=[1_000_000] * count,
     )
-    return planted(marks, tables={"samples": build.concat("samples", [samples, more])})
+    tables = {
+        "samples": build.concat("samples", [samples, more]),
+        "frames": build.concat("frames", [frames, frame]),
+        "stacks": build.concat("stacks", [stacks, stack]),
+    }
+    return planted(marks, tables=tables)
 
 
 def test_many_cpus_that_one_small_model_leaves_idle() -> None:
