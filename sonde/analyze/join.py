@@ -33,7 +33,7 @@ def sample_ops(samples: Table, ops: Table, on_stack: Text | None = None) -> Arra
     parent = skip(parent, keep)
     owner = samples.array("owner")
     thread = np.where(owner >= 0, owner, samples.array("thread"))
-    time_ns = samples.array("time_ns")
+    time_ns = moment_ns(samples)
     op_thread = ops.array("thread")
     for number in np.intersect1d(np.unique(thread), np.unique(op_thread[keep])):
         rows = np.flatnonzero(keep & (op_thread == number))
@@ -43,6 +43,11 @@ def sample_ops(samples: Table, ops: Table, on_stack: Text | None = None) -> Arra
             found = _by_stack(found, on_stack.take(mine), time_ns[mine], rows, ops, parent)
         result[mine] = np.where(found >= 0, identity[np.maximum(found, 0)], -1)
     return result
+
+
+def moment_ns(samples: Table) -> Array:
+    """When each sampled thread went on: nothing that it stamps itself can lie between its sample and then."""
+    return samples.array("time_ns") + np.maximum(samples.array("handler_ns"), 0)
 
 
 def stack_operators(samples: Table, stacks: Table, frames: Table) -> Text:

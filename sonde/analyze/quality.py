@@ -36,6 +36,16 @@ class Attributed:
 
 
 @dataclass(frozen=True)
+class PerSample:
+    """What one sample takes while the program stands still, by the agent's clock; of the busiest process."""
+
+    walk_p50_ns: float  # the native stack, the owner's and the Python frames
+    walk_p95_ns: float
+    handler_p50_ns: float  # the whole handler; entering and leaving it is the kernel's
+    handler_p95_ns: float
+
+
+@dataclass(frozen=True)
 class Quality:
     """What `sonde show REC quality` shows."""
 
@@ -48,6 +58,7 @@ class Quality:
     overhead: Overhead
     attributed: dict[str, Attributed]
     heuristic: float | None  # share of samples with a step found by a heuristic
+    per_sample: PerSample | None  # None: recorded by another tool
     anchor_missed: float | None  # share of checked walks that missed the interpreter's frame
 
     def as_json(self) -> dict[str, object]:
@@ -65,6 +76,7 @@ class Quality:
                 "method": self.overhead.method,
                 "pairs": self.overhead.pairs,
             },
+            "per_sample": vars(self.per_sample) if self.per_sample else None,
             "attributed": {name: vars(group) for name, group in self.attributed.items()},
             "heuristic": self.heuristic,
             "anchor_missed": self.anchor_missed,
@@ -93,8 +105,24 @@ def quality(tables: Mapping[str, Table]) -> Quality:
         overhead=overhead_of(tables["counters"], tables["marks"], cpu_ns),
         attributed={name: _attributed(samples, mask, marked) for name, mask in groups.items()},
         heuristic=_share(marked.heuristic[stack], seen),
+        per_sample=_per_sample(tables["counters"]),
         anchor_missed=_share(samples.text("anchor").equals("missed"), seen & ~_unchecked(samples)),
     )
+
+
+def _per_sample(counters: Table) -> PerSample | None:
+    name, value, process = counters.text("name"), counters.array("value"), counters.array("process")
+    counted = np.flatnonzero(name.equals("agent_samples"))
+    if not len(counted):
+        return None
+    mine = process == process[counted[np.argmax(value[counted])]]
+    found = {}
+    for wanted in PerSample.__dataclass_fields__:
+        rows = np.flatnonzero(mine & name.equals(f"agent_{wanted}"))
+        if not len(rows):
+            return None
+        found[wanted] = float(value[rows[-1]])
+    return PerSample(**found)
 
 
 class _StackFacts:

@@ -141,6 +141,7 @@ class RawSamples:
     walk_end: U8  # index into WALK_ENDS, or WALK_RESIDUAL
     owner_walk_end: U8  # WalkEnd of the owner's walk
     anchor: U8  # 0 nothing to check, 1 missed, 2 hit
+    handler_ns: I64  # how long the program stood still for the sample; 0 for waits
 
 
 @dataclass(frozen=True)

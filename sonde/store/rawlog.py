@@ -22,6 +22,7 @@ from sonde.store import raw
 _HEADER, _BASE, _THREAD_START, _THREAD_END, _MAPPING, _UNMAPPING, _NODE, _PYTHON_NODE, _CODE = range(1, 10)
 _SAMPLE, _WAIT, _JIT_CODE, _LOSS, _COUNTER, _BLOCK, _STATISTICS, _FOOTER, _MODULE = range(10, 19)
 _VERSION = 1
+_HANDLER_UNIT_NS, _LONGEST_HANDLER = 256, (1 << 31) // 256 - 1  # fits i32
 _STOPS = (
     "end of file",
     "the last chunk is cut short",
@@ -226,9 +227,8 @@ def _codes(decoded: _Decoded) -> tuple[raw.RawCodes, dict[int, int]]:
 
 
 def _samples(decoded: _Decoded, record: int) -> raw.RawSamples:
-    thread, time, native, python, owner, owner_native, weight, state, reason, walk, anchor = decoded.columns(
-        record
-    )
+    columns = decoded.columns(record)
+    thread, time, native, python, owner, owner_native, weight, state, reason, walk, anchor, handler = columns
     return raw.RawSamples(
         thread=thread.astype(np.int32),
         time_ns=time,
@@ -242,6 +242,7 @@ def _samples(decoded: _Decoded, record: int) -> raw.RawSamples:
         walk_end=(walk & 15).astype(np.uint8),
         owner_walk_end=(walk >> 4).astype(np.uint8),
         anchor=anchor.astype(np.uint8),
+        handler_ns=np.minimum(handler, _LONGEST_HANDLER) * _HANDLER_UNIT_NS,
     )
 
 

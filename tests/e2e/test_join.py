@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde.analyze.join import rows_of, stack_operators
+from sonde.analyze.entered import entered_operators
+from sonde.analyze.join import rows_of, sample_ops, stack_operators
 from sonde.native import agent_path
 from sonde.store.reader import open_recording
 
@@ -59,6 +60,8 @@ def test_the_op_by_time_is_the_op_on_the_stack(tmp_path: Path) -> None:
     row = rows_of(ops.array("op"), samples.array("op"))
     names = ops.text("name").tolist()
     joined = [names[r] if r >= 0 else None for r in row.tolist()]
+    by_time = rows_of(ops.array("op"), sample_ops(samples, ops)).tolist()
+    entered = entered_operators(samples, recording.table("stacks"), recording.table("frames")).tolist()
     marks = recording.table("marks")
     windows = marks.take(marks.text("kind").equals("window"))
     time_ns = samples.array("time_ns")
@@ -69,7 +72,23 @@ def test_the_op_by_time_is_the_op_on_the_stack(tmp_path: Path) -> None:
     # Getters such as aten::size have a frame but no record; they are no calls to find.
     recorded = set(names)
     pairs = [(on_stack[i], joined[i]) for i in np.flatnonzero(running).tolist() if on_stack[i] in recorded]
-    same = sum(a == b for a, b in pairs)
+    at_least(0.995, pairs)
+    # The clock alone, against the stack alone: calls that the profiler has stamped, by the kernel on the stack.
+    apart = [
+        (short(entered[i]), short(names[by_time[i]] if by_time[i] >= 0 else None))
+        for i in np.flatnonzero(running).tolist()
+        if entered[i] in recorded and entered[i] == on_stack[i]
+    ]
+    at_least(0.995, apart)
+
+
+def short(name: str | None) -> str | None:
+    """Autograd's kernel of aten::detach makes a second record of the same call, named detach."""
+    return name.removeprefix("aten::") if name else None
+
+
+def at_least(wanted: float, pairs: list[tuple[str | None, str | None]]) -> None:
     assert len(pairs) > 500
-    share, error = same / len(pairs), math.sqrt(0.995 * 0.005 / len(pairs))
-    assert share >= 0.995 - 3 * error, [p for p in pairs if p[0] != p[1]][:20]
+    share, error = sum(a == b for a, b in pairs) / len(pairs), math.sqrt(wanted * (1 - wanted) / len(pairs))
+    print(f"{share:.4f} of {len(pairs)}")
+    assert share >= wanted - 3 * error, [p for p in pairs if p[0] != p[1]][:20]

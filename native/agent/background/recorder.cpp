@@ -139,6 +139,7 @@ void Recorder::pass(uint64_t now_ns) {
       samples_ += thread->samples.exchange(0, std::memory_order_relaxed);
       handler_ns_ += thread->handler_ns.exchange(0, std::memory_order_relaxed);
       handler_times_.add(thread->handler_times);
+      walk_times_.add(thread->walk_times);
       give_back(thread);
     }
   }
@@ -246,6 +247,8 @@ void Recorder::write_statistics() {
       {"handler_ns", handler_ns_},
       {"handler_p50_ns", handler_times_.quantile(0.5)},
       {"handler_p95_ns", handler_times_.quantile(0.95)},
+      {"walk_p50_ns", walk_times_.quantile(0.5)},
+      {"walk_p95_ns", walk_times_.quantile(0.95)},
       {"background_cpu_ns", thread_cpu_ns()},
       {"log_bytes", log_.bytes_written()},
       {"thread_memory_bytes", thread_memory_bytes()},
@@ -274,6 +277,7 @@ void Recorder::finish(log::EndReason reason, int agent_tid) {
     samples_ += thread->samples.load(std::memory_order_relaxed);
     handler_ns_ += thread->handler_ns.load(std::memory_order_relaxed);
     handler_times_.add(thread->handler_times);
+    walk_times_.add(thread->walk_times);
   }
   blocks_.finish(now_ns);
   python_write_codes(log_);
@@ -309,6 +313,7 @@ void Recorder::forget() {
   python_known_ = python_looked_ = false;
   samples_ = handler_ns_ = drained_ = 0;
   handler_times_.clear();
+  walk_times_.clear();
   earlier_cpu_ns_ = unknown_threads_ = 0;
   is_fork_ = true;
   std::memset(unknown_tids_, 0, sizeof unknown_tids_);

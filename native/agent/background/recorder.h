@@ -51,7 +51,7 @@ class Recorder {
   uint64_t next_refresh_ns_ = 0, next_counters_ns_ = 0, next_names_ns_ = 0;
   bool is_fork_ = false;  // CPU clocks began with this process
   bool python_known_ = false, python_looked_ = false;
-  Histogram handler_times_;
+  Histogram handler_times_, walk_times_;
   uint64_t samples_ = 0, handler_ns_ = 0, drained_ = 0;
   static constexpr size_t kMaxUnknown = 64;
   int unknown_tids_[kMaxUnknown] = {};  // seen by the last look

@@ -82,6 +82,7 @@ void StackWriter::write_sample(uint32_t thread, const uint64_t* record) {
   log_->begin(log::Record::Sample).number(thread).time_delta(head.time_ns).number(native).number(python);
   log_->number(head.owner + 1u).number(owner).number(head.weight_ns).number(head.state).number(0);
   log_->number(head.walk_end | (static_cast<uint64_t>(head.owner_walk_end) << 4)).number(head.anchor);
+  log_->number(head.handler_ns >> 8);
   log_->end();
 }
 

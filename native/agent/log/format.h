@@ -54,6 +54,7 @@ enum class SampleField : uint8_t {
   Reason,        // WaitReason, 0 for on-CPU samples
   WalkEnd,       // WalkEnd of unwind.h, or kWalkResidual; owner's WalkEnd << 4
   Anchor,        // 0 nothing to check, 1 missed, 2 hit
+  HandlerTime,   // how long the handler took, in 256 ns; not in a Wait
 };
 
 // A sample without a stack: CPU time that the thread used after its last tick (or, when it was too

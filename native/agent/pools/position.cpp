@@ -121,11 +121,7 @@ bool pool_owner_stayed(const PoolPosition& position) {
   return position.region == 0 || is_open(position.region);
 }
 
-bool pool_runtime_holds(uint64_t pc) {
-  const ReadModules reading;
-  const Module* module = find_module(pc);
-  return module && module->waits;
-}
+bool pool_runtime_holds(uint64_t pc) { return in_waiting_module(pc); }
 
 void pools_refresh() {
   if (g_work.high.load(std::memory_order_relaxed) == 0) {

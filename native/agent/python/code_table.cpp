@@ -90,17 +90,24 @@ struct CopySink {
 
 // Freed code objects are soon replaced by others at the same address: `exec` of one string after the other gives
 // the same pointers, name, file and first line. Their line tables differ, so a part of it is in the key.
+template <class Visit>
+void visit_table_sample(const Layout& layout, uint64_t table, uint64_t size, Visit visit) {
+  if (size < 8 || size > static_cast<uint64_t>(kLongestLineTable)) return;
+  const uint64_t data = table + static_cast<uint64_t>(layout.bytes_data);
+  const uint64_t last = size - 8;
+  for (const uint64_t at : {uint64_t{0}, last / 3, last / 3 * 2, last}) visit(data + at);
+}
+
 uint64_t sample_table(const Layout& layout, uint64_t table, uint32_t* fault) {
   const auto size = guarded_load<uint64_t>(table + static_cast<uint64_t>(layout.bytes_size), fault);
-  const uint64_t data = table + static_cast<uint64_t>(layout.bytes_data);
   uint64_t hash = mix(size, table);
-  if (*fault || size < 8 || size > static_cast<uint64_t>(kLongestLineTable)) return hash;
-  const uint64_t last = size - 8;
-  for (const uint64_t at : {uint64_t{0}, last / 3, last / 3 * 2, last}) {
-    hash = mix(hash, guarded_load<uint64_t>(data + at, fault));
-  }
+  if (*fault) return hash;
+  visit_table_sample(layout, table, size,
+                     [&](uint64_t at) { hash = mix(hash, guarded_load<uint64_t>(at, fault)); });
   return hash;
 }
+
+void prefetch(uint64_t address) { __builtin_prefetch(reinterpret_cast<const void*>(address)); }
 
 bool read_fields(const Layout& layout, uint64_t address, Fields* out) {
   uint32_t fault = 0;
@@ -204,6 +211,25 @@ bool code_table_create() {
   if (memory == MAP_FAILED) return false;
   tables = static_cast<Tables*>(memory);
   return true;
+}
+
+void prefetch_code(const Layout& layout, uint64_t address) {
+  prefetch(address + static_cast<uint64_t>(layout.code_first_line));
+  prefetch(address + static_cast<uint64_t>(layout.code_file));
+  prefetch(address + static_cast<uint64_t>(layout.code_line_table));
+}
+
+void prefetch_line_table(const Layout& layout, uint64_t address) {
+  uint32_t fault = 0;
+  prefetch(guarded_load<uint64_t>(address + static_cast<uint64_t>(layout.code_line_table), &fault) +
+           static_cast<uint64_t>(layout.bytes_size));
+}
+
+void prefetch_table_sample(const Layout& layout, uint64_t address) {
+  uint32_t fault = 0;
+  const auto table = guarded_load<uint64_t>(address + static_cast<uint64_t>(layout.code_line_table), &fault);
+  const auto size = guarded_load<uint64_t>(table + static_cast<uint64_t>(layout.bytes_size), &fault);
+  if (!fault) visit_table_sample(layout, table, size, prefetch);
 }
 
 CodeRef code_lookup(const Layout& layout, uint64_t address) {

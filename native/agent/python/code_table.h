@@ -36,6 +36,11 @@ bool code_table_create();
 // Async-signal-safe. Number 0 when the object at `address` cannot be read or there is no room.
 CodeRef code_lookup(const Layout& layout, uint64_t address);
 
+// Async-signal-safe. Ask for what code_lookup will read, in this order and with something to do in between.
+void prefetch_code(const Layout& layout, uint64_t address);
+void prefetch_line_table(const Layout& layout, uint64_t address);
+void prefetch_table_sample(const Layout& layout, uint64_t address);
+
 // For the background thread: numbers 1 … code_count() exist; `code_info` is false while
 // the handler that took the number has not finished (ask again later).
 uint32_t code_count();

@@ -72,19 +72,32 @@ uint64_t module_pointer(const Interpreter& python, uint64_t frame) {
   return fault ? 0 : self;
 }
 
-// Reads one frame into *to. False when it is not a frame.
+// Reads what the frame itself says into *to, with the code's address in `self` for now. False when it is not a frame.
 bool read_frame(const Interpreter& python, uint64_t frame, PythonFrame* to) {
   const Layout& layout = python.layout;
   uint32_t fault = 0;
   const uint64_t code = load<uint64_t>(frame, layout.frame_code, &fault) & ~kTagBits;
   if (fault || load<uint64_t>(code, layout.object_type, &fault) != python.code_type) return false;
-  const CodeRef ref = code_lookup(layout, code);
-  to->code = ref.number;
+  prefetch_code(layout, code);
+  to->place = frame;
+  to->self = code;
   to->instruction = instruction_offset(layout, frame, code, &fault);
-  to->self = ref.takes_module ? module_pointer(python, frame) : 0;
   to->entry = layout.every_frame_enters ||
               (layout.frame_is_entry != kAbsent && load<uint8_t>(frame, layout.frame_is_entry, &fault) != 0);
   return fault == 0;
+}
+
+// Turns code addresses into numbers. Frames of a sample are milliseconds old to the caches: what costs are
+// misses, half a dozen for each code. So all are asked for at once before the first is needed.
+void number_codes(const Interpreter& python, PythonFrame* frames, size_t count) {
+  const Layout& layout = python.layout;
+  for (size_t i = 0; i < count; ++i) prefetch_line_table(layout, frames[i].self);
+  for (size_t i = 0; i < count; ++i) prefetch_table_sample(layout, frames[i].self);
+  for (size_t i = 0; i < count; ++i) {
+    const CodeRef ref = code_lookup(layout, frames[i].self);
+    frames[i].code = ref.number;
+    frames[i].self = ref.takes_module ? module_pointer(python, frames[i].place) : 0;
+  }
 }
 
 // `outside`, when given, must follow the first entry; *consistent is cleared and the walk given
@@ -142,6 +155,7 @@ PythonWalk python_walk(void* thread_state, PythonFrame* out, size_t capacity) {
   PythonWalk walk = walk_from(*python, start.newest, start.checked ? &start.outside : nullptr, &consistent,
                               out, capacity);
   if (!consistent) walk = walk_from(*python, start.outside, nullptr, &consistent, out, capacity);
+  number_codes(*python, out, walk.count);
   return walk;
 }
 

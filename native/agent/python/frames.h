@@ -15,6 +15,7 @@ struct PythonFrame {
   uint32_t code;        // number in the code table (see code_table.h); 0 when it could not be read
   int32_t instruction;  // byte offset of the instruction in the code object, -1 unknown
   uint64_t self;        // pointer of `self` when the frame is nn.Module's call path, else 0
+  uint64_t place;       // of the frame in memory; for the walk itself
   bool entry;           // first Python frame of an interpreter call: one native eval frame each
 };
 

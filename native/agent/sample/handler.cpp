@@ -7,6 +7,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstring>
 
 #include "background/background.h"
@@ -26,6 +27,7 @@ namespace {
 
 __thread uint32_t ticks_here __attribute__((tls_model("initial-exec"))) = 0;
 
+constexpr uint64_t kSurelyAlone = 100'000;  // ns
 constexpr uint64_t kJitterEvery = 8;  // samples; changing the period costs a system call
 
 // A guarded read may fault; a fault that is blocked kills. Threads that block "all signals" exist.
@@ -96,8 +98,8 @@ void walk_all(Thread* thread, const Registers& registers, Found* found) {
   if (pool.origin && found->owner_number == kNoThread) found->owner_number = pool.origin->thread;
 }
 
-// Writes one record. False: the ring is full.
-bool write_record(Thread* thread, const Found& found, uint32_t kernel, uint64_t time_ns, uint64_t weight_ns) {
+// Writes one record but its last field, and leaves it invisible. Null: the ring is full.
+uint64_t* write_record(Thread* thread, const Found& found, uint32_t kernel, uint64_t time_ns, uint64_t weight_ns) {
   const Origin* origin = found.pool.origin;
   uint32_t origin_native = 0, origin_python = 0, origin_python_words = 0;
   uint8_t owner_end = static_cast<uint8_t>(found.owner.end);
@@ -105,13 +107,13 @@ bool write_record(Thread* thread, const Found& found, uint32_t kernel, uint64_t 
     origin_native = origin->native;
     origin_python = origin->python;
     origin_python_words = origin->python_words;
-    if (origin_native + origin_python_words > Origin::kWords) return false;
+    if (origin_native + origin_python_words > Origin::kWords) return nullptr;
     if (found.owner.end == WalkEnd::Root) owner_end = origin->walk_end;
   }
   uint32_t words = kHeadWords + kernel + found.native.count + found.owner.count + origin_native +
                    python_words(thread->python, found.python.count) + origin_python_words;
-  uint64_t* at = thread->ring.reserve(words);
-  if (!at) return false;
+  uint64_t* const record = thread->ring.reserve(words);
+  if (!record) return nullptr;
   SampleHead head = {};
   head.words = words;
   head.state = static_cast<uint8_t>(found.pool.state);
@@ -124,8 +126,8 @@ bool write_record(Thread* thread, const Found& found, uint32_t kernel, uint64_t 
   head.native = static_cast<uint16_t>(kernel + found.native.count);
   head.owner_frames = static_cast<uint16_t>(found.owner.count + origin_native);
   head.python = static_cast<uint16_t>(found.python.count + origin_python);
-  std::memcpy(at, &head, sizeof head);
-  at += kHeadWords;
+  std::memcpy(record, &head, sizeof head);
+  uint64_t* at = record + kHeadWords;
   for (uint32_t i = 0; i < kernel; i++) *at++ = pack_kernel(thread->kernel[i]);
   for (uint32_t i = 0; i < found.native.count; i++) *at++ = pack(thread->native[i]);
   for (uint32_t i = 0; i < found.owner.count; i++) *at++ = pack(thread->owner_native[i]);
@@ -139,45 +141,56 @@ bool write_record(Thread* thread, const Found& found, uint32_t kernel, uint64_t 
     if (thread->python[i].self) *at++ = thread->python[i].self;
   }
   if (origin_python_words) std::memcpy(at, origin->words + origin_native, 8u * origin_python_words);
-  if (origin && !origin_stayed(found.pool.origin_ticket)) return false;
-  thread->ring.commit();
-  return true;
+  return origin && !origin_stayed(found.pool.origin_ticket) ? nullptr : record;
 }
 
-// Walks everything and writes one record. False: the ring is full.
-bool record_sample(Thread* thread, const Registers& registers, uint64_t time_ns, uint64_t weight_ns) {
+// Walks everything and writes one record, still invisible. Null: the ring is full.
+uint64_t* record_sample(Thread* thread, const Registers& registers, uint64_t time_ns, uint64_t weight_ns) {
   const uint32_t kernel = take_kernel_stack(thread);
   Found found;
+  const uint64_t before_ns = mono_ns();
   walk_all(thread, registers, &found);
+  thread->walk_times.add(mono_ns() - before_ns);
   if (found.python.failed) count_loss(Loss::PythonWalkFailed);
   if (found.python.truncated) count_loss(Loss::PythonTruncated);
-  if (write_record(thread, found, kernel, time_ns, weight_ns)) return true;
-  if (!found.pool.origin) return false;
+  uint64_t* record = write_record(thread, found, kernel, time_ns, weight_ns);
+  if (record || !found.pool.origin) return record;
   found.pool.origin = nullptr;  // the backward pass ended meanwhile
   if (!found.pool.owner) found.owner_number = kNoThread;
   return write_record(thread, found, kernel, time_ns, weight_ns);
 }
 
+// The record becomes visible with the last that the handler does: what it says of its end is the end.
+void finish_record(Thread* thread, uint64_t* record, uint64_t handler_ns) {
+  const auto clipped = static_cast<uint32_t>(handler_ns < UINT32_MAX ? handler_ns : UINT32_MAX);
+  std::memcpy(reinterpret_cast<char*>(record) + offsetof(SampleHead, handler_ns), &clipped, sizeof clipped);
+  thread->ring.commit();
+  if (thread->ring.half_full()) wake_background();
+}
+
 void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
+  const uint64_t time_ns = mono_ns();
   uint64_t cpu_ns = thread_cpu_ns();
   Engine* engine = thread->engine;
   if (!engine) return;
   uint64_t weight_ns = engine->weigh(thread, tick, cpu_ns, context);
   if (weight_ns == 0) return;
-  uint64_t time_ns = mono_ns();
   let_faults_through(context);
-  if (record_sample(thread, registers_of(context), time_ns, weight_ns)) {
+  uint64_t* const record = record_sample(thread, registers_of(context), time_ns, weight_ns);
+  if (record) {
     thread->accounted_ns.fetch_add(weight_ns, std::memory_order_relaxed);
   } else {
     count_loss(Loss::RingFull);  // the weight stays unaccounted: the next sample carries it
   }
-  if (thread->ring.half_full()) wake_background();
   uint64_t samples = thread->samples.fetch_add(1, std::memory_order_relaxed);
   if (samples % kJitterEvery == 0) engine->jitter(thread, agent_options().rate_hz);
-  uint64_t spent_ns = thread_cpu_ns() - cpu_ns;
+  drop_kernel_stacks(thread);
+  const uint64_t lasted_ns = mono_ns() - time_ns;
+  // The CPU clock is a system call; it is asked only when the handler itself may have been interrupted.
+  const uint64_t spent_ns = lasted_ns < kSurelyAlone ? lasted_ns : thread_cpu_ns() - cpu_ns;
   thread->handler_ns.fetch_add(spent_ns, std::memory_order_relaxed);
   thread->handler_times.add(spent_ns);
-  drop_kernel_stacks(thread);
+  if (record) finish_record(thread, record, lasted_ns);
 }
 
 }  // namespace

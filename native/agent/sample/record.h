@@ -21,7 +21,8 @@ struct SampleHead {
   uint16_t native;
   uint16_t owner_frames;
   uint16_t python;
-  uint16_t unused[3];
+  uint16_t unused;
+  uint32_t handler_ns;  // from time_ns to the end of the handler
 };
 static_assert(sizeof(SampleHead) == 40);
 constexpr uint32_t kHeadWords = sizeof(SampleHead) / 8;

@@ -71,6 +71,7 @@ void recycle(Thread* thread) {
   thread->wait = WaitState{};
   thread->python_state.store(nullptr, std::memory_order_relaxed);
   thread->handler_times.clear();
+  thread->walk_times.clear();
   thread->ring.reset();
 }
 

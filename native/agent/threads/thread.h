@@ -66,7 +66,7 @@ struct Thread {
   // and by its end; read by the background thread after the end.
   std::atomic<uint64_t> accounted_ns{0};
   uint64_t faults_seen = 0;           // page faults at the last timer tick
-  Histogram handler_times;            // ns of CPU; written by the handler, read at the end
+  Histogram handler_times, walk_times;  // ns; written by the handler, read at the end
   std::atomic<void*> python_state{nullptr};  // as last seen by the handler
   std::atomic<uint64_t> samples{0}, handler_ns{0};
 

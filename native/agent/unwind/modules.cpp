@@ -22,6 +22,13 @@ std::atomic<ModuleTable*> g_table{nullptr};
 std::atomic<uint32_t> g_readers{0};
 std::atomic<uint32_t> g_unloads{1};
 
+// The modules that wait, again: asked in every sample. A program with more than four OpenMP runtimes is unheard of.
+constexpr uint32_t kMostWaiting = 4;
+struct alignas(64) WaitingRanges {
+  std::atomic<uint64_t> low[kMostWaiting], high[kMostWaiting];  // high 0: none
+};
+constinit WaitingRanges g_waiting;
+
 // Only the background thread touches these.
 ModuleTable* g_retired = nullptr;
 uint64_t g_loads_seen = 0, g_unloads_seen = 0;
@@ -84,6 +91,19 @@ void keep_identities(const ModuleTable* old, ModuleTable* fresh) {
   }
 }
 
+void publish_waiting(const ModuleTable& table) {
+  uint32_t used = 0;
+  for (uint32_t i = 0; i < table.count && used < kMostWaiting; ++i) {
+    if (!table.module[i].waits) continue;
+    const uint32_t at = used++;
+    if (g_waiting.low[at].load(std::memory_order_relaxed) == table.module[i].low) continue;
+    g_waiting.high[at].store(0, std::memory_order_release);  // no moment with one's low and the other's high
+    g_waiting.low[at].store(table.module[i].low, std::memory_order_release);
+    g_waiting.high[at].store(table.module[i].high, std::memory_order_release);
+  }
+  for (; used < kMostWaiting; ++used) g_waiting.high[used].store(0, std::memory_order_release);
+}
+
 void free_retired() {
   if (g_retired == nullptr || g_readers.load(std::memory_order_seq_cst) != 0) return;
   while (g_retired) {
@@ -109,6 +129,16 @@ const Module* find_module(uint64_t pc) {
   return low > 0 && pc < table->module[low - 1].high ? &table->module[low - 1] : nullptr;
 }
 
+bool in_waiting_module(uint64_t pc) {
+  for (uint32_t i = 0; i < kMostWaiting; ++i) {
+    if (pc >= g_waiting.low[i].load(std::memory_order_relaxed) &&
+        pc < g_waiting.high[i].load(std::memory_order_acquire)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 uint32_t unload_generation() { return g_unloads.load(std::memory_order_relaxed); }
 void note_unload() { g_unloads.fetch_add(1, std::memory_order_relaxed); }
 
@@ -131,6 +161,7 @@ bool refresh_modules() {
   ModuleTable* old = g_table.load();
   keep_identities(old, fresh);
   g_table.store(fresh, std::memory_order_seq_cst);
+  publish_waiting(*fresh);
   if (old) {
     old->next_retired = g_retired;
     g_retired = old;

@@ -29,6 +29,9 @@ class ReadModules {
 // Async-signal-safe, under a ReadModules. Null when pc is in no known library.
 const Module* find_module(uint64_t pc);
 
+// Async-signal-safe. Is pc in an OpenMP runtime? A few words instead of a search in the table.
+bool in_waiting_module(uint64_t pc);
+
 // Async-signal-safe. Changes whenever a library may have been unloaded: rules learned before are void.
 uint32_t unload_generation();
 void note_unload();

@@ -2,7 +2,7 @@
 //
 // Samples are milliseconds apart: by then the program has evicted everything of ours from the caches, and
 // what a walk costs is memory misses. Stacks of one thread repeat from some frame on, so reading the last
-// walk's rules in their order (a kilobyte in a row) replaces a miss per frame in the direct-mapped cache.
+// walk's rules in their order (a kilobyte in a row) replaces a miss per frame in the shared rules.
 // Used by its own thread alone, like the cache. Async-signal-safe.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace sonde {
 
 struct alignas(32) CachedRule {
-  uint64_t key = 0;  // see RuleCache::key
+  uint64_t key = 0;  // see rule_key
   Rule rule;
 };
 

@@ -9,12 +9,15 @@
 #include "python/frames.h"
 #include "unwind/decoder/forward.h"
 #include "unwind/return_address.h"
+#include "unwind/shared_rules.h"
 
 namespace sonde {
 namespace {
 
 // How much of an unknown stack (coroutine, alternate signal stack) may be read.
 constexpr uint64_t kForeignStackBytes = 8u << 20;
+constexpr uint64_t kPrefetchBytes = 768;
+constexpr unsigned kPrefetchSteps = 6;
 
 }  // namespace
 
@@ -64,29 +67,25 @@ void Walk::close_path() {
 }
 
 Rule Walk::rule_for(uint64_t pc) {
-  if (cache_ == nullptr) return find_rule(pc);
-  const uint64_t key = RuleCache::key(pc);
-  if (paths_ == nullptr) return cached_rule(pc, key);
+  const uint64_t key = rule_key(pc);
+  if (paths_ == nullptr) return shared_rule(pc, key);
   if (hint_ >= last_->count || last_->step[hint_].key != key) hint_ = last_->find(key, 0);
   if (hint_ < last_->count) {
     const Rule& rule = last_->step[hint_++].rule;
     fresh_->append(key, rule);
     return rule;
   }
-  const Rule rule = cached_rule(pc, key);
+  const Rule rule = shared_rule(pc, key);
   if (rule.kind != Rule::Kind::NoLibrary) fresh_->append(key, rule);
   return rule;
 }
 
-Rule Walk::cached_rule(uint64_t pc, uint64_t key) {
-  RuleCache::Entry& entry = cache_->place(pc);
-  if (entry.key != key) {
-    const Rule rule = find_rule(pc);
-    if (rule.kind == Rule::Kind::NoLibrary) return rule;  // may become one at any moment
-    entry.key = key;
-    entry.rule = rule;
-  }
-  return entry.rule;
+Rule Walk::shared_rule(uint64_t pc, uint64_t key) {
+  Rule rule;
+  if (find_shared_rule(key, &rule)) return rule;
+  rule = find_rule(pc);
+  if (rule.kind != Rule::Kind::NoLibrary) share_rule(key, rule);  // may become one at any moment
+  return rule;
 }
 
 // A caller found without tables must at least be code that made a call.
@@ -145,6 +144,9 @@ WalkEnd Walk::climb() {
       if (doubt_.count == 0) doubt_ = {registers_, result_.count, false};  // a failed step moved nothing
       return step.why;
     }
+    // Of a stack that was left alone for long, and of the last walk's rules, each line is a miss; ask in time.
+    __builtin_prefetch(reinterpret_cast<const void*>(step.cfa + kPrefetchBytes));
+    if (last_) __builtin_prefetch(&last_->step[hint_ + kPrefetchSteps < RulePath::kSteps ? hint_ + kPrefetchSteps : 0]);
     if (passes_anchor(lookup, sp, step.cfa)) {
       result_.anchor_hit = true;
       if (dry()) return WalkEnd::Root;  // from here on the tables lead

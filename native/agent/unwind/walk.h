@@ -31,7 +31,7 @@ class Walk {
   void open_path(bool exact);
   void close_path();
   Rule rule_for(uint64_t pc);
-  Rule cached_rule(uint64_t pc, uint64_t key);
+  Rule shared_rule(uint64_t pc, uint64_t key);
   bool is_plausible_caller(uint64_t pc);
   Step step_without_tables(bool generated, NativeFrame* frame);
   WalkEnd climb();

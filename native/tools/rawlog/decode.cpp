@@ -107,6 +107,7 @@ bool Columns::decode_record(size_t type, const uint8_t* at, const uint8_t* end) 
   uint64_t time = last_time_;
   for (size_t i = 0; fields[i]; i++) {
     uint64_t value = 0;
+    if (fields[i] == 'o' && at == end) break;
     if (!read_varint(at, end, &value)) return false;
     switch (fields[i]) {
       case 'z': row[i] = unzigzag(value); break;

@@ -6,6 +6,7 @@
 
 namespace sonde::rawlog {
 
+// o varint that may be missing at the end of the record: 0
 // u varint          z zigzag varint        t text (index into the string table)
 // d time as zigzag delta to the previous one of the chunk
 // N id of a new native node, n reference to one (row number, -1 none, -2 unknown)
@@ -21,8 +22,8 @@ constexpr const char* kFields[] = {
     "Nnuu",         // 7 Node
     "Ppuzuu",       // 8 PythonNode
     "uttut",        // 9 Code
-    "udnpunuuuuu",  // 10 Sample
-    "udnpunuuuuu",  // 11 Wait
+    "udnpunuuuuuo",  // 10 Sample
+    "udnpunuuuuuo",  // 11 Wait
     "uuutt",        // 12 JitCode
     "ttut",         // 13 Loss
     "utu",          // 14 Counter

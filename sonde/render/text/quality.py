@@ -41,6 +41,12 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
             "accounted": "by the agent's own clocks; sonde run --blocks measures it",
         }.get(overhead.get("method", ""), "")
         page.line(f"Overhead: {percent(overhead['share'])} of CPU time [{low}, {high}] {how}".rstrip())
+    if spent := data.get("per_sample"):
+        walk, whole = (
+            f"{spent[f'{part}_p50_ns'] / 1e3:.1f} µs (95 % within {spent[f'{part}_p95_ns'] / 1e3:.1f} µs)"
+            for part in ("walk", "handler")
+        )
+        page.line(f"Per sample: walking the stacks {walk}, the whole handler {whole}")
     lost = {cause: n for cause, n in data["lost"].items() if n}
     page.line("Lost: " + (", ".join(f"{count(n)} {cause}" for cause, n in lost.items()) or "nothing"))
     page.line()

@@ -107,6 +107,7 @@ def _sample_rows(samples: RawSamples, stacked: Stacked, number: _ThreadNumbers) 
         weight_ns=samples.weight_ns,
         owner=number.of(samples.owner),
         walk=_codes(walk, [*WALK_ENDS, "residual"]),
+        handler_ns=samples.handler_ns,
         anchor=_codes(samples.anchor, ANCHORS),
     )
 

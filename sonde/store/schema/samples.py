@@ -46,6 +46,7 @@ SAMPLES = TableSpec(
         i64("op", "operator call in `ops`, -1 when outside a window"),
         i32("step", "step in `marks` that holds the moment, -1 when none"),
         text("walk", "how the native walk ended: root, or why it stopped short"),
+        i32("handler_ns", "how long the thread stood still while it was sampled, from `time_ns` on", "ns"),
         text("anchor", "hit: the walk passed the interpreter's own frame; missed; none: nothing to check"),
     ),
 )

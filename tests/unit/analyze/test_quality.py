@@ -6,9 +6,19 @@ import json
 
 import pytest
 
-from sonde.analyze.quality import quality
+from sonde.analyze.quality import PerSample, quality
 from sonde.columns import Table, Text
 from sonde.store import build
+
+AGENT = {
+    "handler_ns": 3e6,
+    "background_cpu_ns": 2e6,
+    "samples": 1000,
+    "walk_p50_ns": 7e3,
+    "walk_p95_ns": 2e4,
+    "handler_p50_ns": 9e3,
+    "handler_p95_ns": 3e4,
+}
 
 
 def tables() -> dict[str, Table]:
@@ -57,8 +67,9 @@ def tables() -> dict[str, Table]:
         "samples": samples,
         "counters": build.table(
             "counters",
-            name=Text.of(["agent_handler_ns", "agent_background_cpu_ns", "agent_samples"]),
-            value=[3e6, 2e6, 1000],
+            process=[0] * 7,
+            name=Text.of([f"agent_{name}" for name in AGENT]),
+            value=list(AGENT.values()),
         ),
         "marks": build.empty("marks"),
         "losses": build.table("losses", cause=Text.of(["ring_full", "ring_full"]), count=[2, 3]),
@@ -79,6 +90,14 @@ def test_shares_are_of_on_cpu_samples_with_a_stack() -> None:
     assert found.attributed["workers"].leaf == 1.0
     assert found.heuristic == 0.5
     assert found.anchor_missed == pytest.approx(1 / 3)
+
+
+def test_walk_and_handler_are_told_apart() -> None:
+    found = quality(tables()).per_sample
+    assert found == PerSample(walk_p50_ns=7e3, walk_p95_ns=2e4, handler_p50_ns=9e3, handler_p95_ns=3e4)
+    without = tables()
+    without["counters"] = build.empty("counters")
+    assert quality(without).per_sample is None
 
 
 def test_cpu_time_counts_residuals_and_not_waits() -> None:

@@ -192,4 +192,5 @@ def _samples(rows: list[dict[str, int]]) -> raw.RawSamples:
         walk_end=column("walk_end", np.uint8, 0),
         owner_walk_end=column("owner_walk_end", np.uint8, 0),
         anchor=column("anchor", np.uint8, 0),
+        handler_ns=column("handler_ns", np.int64, 0),
     )
