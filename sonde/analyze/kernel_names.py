@@ -22,20 +22,30 @@ COMPUTE, COMMUNICATION, COPY, SYNC = range(4)
 ANNOTATION = -1  # spans drawn on a stream for people; no work of the device
 _UNTOLD = -2
 
-# NCCL and RCCL of all ages (ncclKernel_*, ncclDevKernel_*, rccl*, msccl*), NVSHMEM, DeepEP and its kin,
-# the one- and two-shot all-reduces of PyTorch symmetric memory, vLLM, TensorRT-LLM and AITER, HCCL, oneCCL.
+# Each line names a library whose kernels move data between ranks, so a new one is one line. A word that
+# others' names may end in ("small_gather") must begin there.
 _COMMUNICATION = re.compile(
-    r"^(void )?(nccl|rccl|mscclpp|msccl|hccl|oneccl|ccl_)"
-    r"|nccl(Dev|Kernel|Symk)|rccl_?(Dev|Kernel|Generic)|nvshmem|rocshmem|deep_ep|(dpsk|flux)::ep::|::internode::|::intranode::"
-    r"|cross_device_reduce|(one|two)[_-]?shot[_-]?all[_-]?reduce|allreduce_(one|two)shot|multimem_all_reduce"
-    r"|all_?reduce_fusion|allgather_dev|reduce_scatter_dev|barrier_all_ranks|quick_?reduce|userbuffers_",
+    "|".join(
+        (
+            r"^(void )?(nccl|rccl|mscclpp|msccl|hccl|hcom_|oneccl|ccl_|ccl::|gloo:)",
+            r"nccl(Dev|Kernel|Symk)|rccl_?(Dev|Kernel|Generic)|\boneccl_|ccl_kernel",
+            r"nvshmem|rocshmem",
+            r"deep_ep|\b(dpsk|flux)::ep::|\binternode(_ll)?::|\bintranode::",  # DeepEP and its kin
+            r"c10d::symmetric_memory|symm_mem|(one|two)[_-]?shot[_-]?all[_-]?reduce|allreduce_(one|two)shot|multimem_",
+            r"cross_device_reduce|custom_ar(?![a-z])|quick_?(all_?)?reduce|userbuffers_",  # vLLM, sglang, TE
+            r"(?<![a-z])all_?reduce_(kernel|fusion)|barrier_all_ranks",  # TensorRT-LLM, AITER
+            r"(?<![a-z])all_?to_?all|(?<![a-z])all_?gather|reduce_?scatter",
+        )
+    ),
     re.IGNORECASE,
 )
 # Work of copy engines that a profiler files under kernels.
 _COPY = re.compile(
     r"^(Memcpy|Memset|dma|CopyDeviceTo|CopyHostTo|CopyDevice|FillBuffer|__amd_rocclr_(copy|fill))"
 )
-_SYNC = re.compile(r"^(event_wait|event_record|Stream Sync|Event Sync|Context Sync|Stream Wait Event)")
+_SYNC = re.compile(
+    r"^(event_wait|event_record)$|Synchroni[sz]e|^(Stream|Event|Context|Device) Sync|^Stream Wait Event"
+)
 
 # Instruction shapes and library names that only tensor-core kernels carry: the list of the TensorBoard
 # plugin (from PyProf), then the names of Ampere and later, then matrix-core names of CDNA.
@@ -53,12 +63,18 @@ _TRITON = re.compile(r"^triton_(poi|red|per|tem|unk|for|mm|bmm|conv|fused)_?|^tr
 _INDUCTOR = re.compile(r"^triton_(poi|red|per|tem|unk|for)_fused_(?P<origins>.+?)_(?P<index>\d+)(d\w*)?$")
 
 
-@lru_cache(maxsize=65536)
-def class_of(name: str, kind: str) -> str:
-    """The class of a device event; annotations count as compute of nothing and must be left out before."""
+@lru_cache(maxsize=65536)  # ranks of a job share their names
+def class_of(name: str, kind: str) -> str | None:
+    """The class of a device event of `kind` by its name; None for annotations, which are no work.
+
+    A name says less than a link: the importer knows kernels that belong to a collective by their
+    arguments or their operator, and writes `communication` whatever they are called.
+    """
+    if kind == "annotation":
+        return None
     if kind in ("memcpy", "memset"):
         return "copy"
-    if kind == "sync" or _SYNC.match(name):
+    if kind == "sync" or _SYNC.search(name):
         return "sync"
     if _COMMUNICATION.search(name):
         return "communication"
@@ -125,7 +141,7 @@ def classes(kernels: Table) -> npt.NDArray[np.int8]:
     result[kernels.text("kind").equals("annotation")] = ANNOTATION
     for row in np.flatnonzero(result == _UNTOLD).tolist():
         name, kind = kernels.text("name")[row] or "", kernels.text("kind")[row] or "kernel"
-        result[row] = CLASSES.index(class_of(name, kind))
+        result[row] = CLASSES.index(class_of(name, kind) or "compute")  # annotations were told above
     return result
 
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sonde.analyze.kernel_names import class_of
 from sonde.columns import Array, Column, Table, Text
 from sonde.importers import call_tree
-from sonde.importers.kernel_class import class_of
 from sonde.importers.kineto_events import Events
 from sonde.importers.kineto_ops import COLLECTIVE_KEYS, Ops
 from sonde.importers.kineto_threads import Threads

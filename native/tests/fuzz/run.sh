@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/../../.."
 seconds=${1:-60}
-seeds=${2:-../shared/data/traces/malformed}
+seeds=${2:-${SONDE_DATA:-../shared/data}/traces/malformed}
 mkdir -p build/fuzz/corpus
 sources=(native/tools/trace/*.cpp native/tests/fuzz/trace_fuzzer.cpp)
 flags=(-std=c++20 -O1 -g -fno-omit-frame-pointer -Inative/tools -fno-sanitize-recover=all)

@@ -27,6 +27,12 @@ from tests.unit.analyze.synthetic import kernels
         "nvshmemi_transfer_rma",
         "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(int)",
         "two_shot_all_reduce_kernel",
+        "ncclSymkDevKernel_AllReduce_AGxLL_R(ncclSymkDevWorkArgs4K)",
+        "mscclKernel_Sum_half_Simple_true",
+        "hccl_all_reduce",
+        "oneccl_allreduce_small<float>",
+        "void trtllm::all_reduce_fusion_kernel<__half>(int)",
+        "triton_all_gather_kernel",
     ],
 )
 def test_communication_is_told_by_every_library_s_names(name: str) -> None:
@@ -43,9 +49,18 @@ def test_communication_is_told_by_every_library_s_names(name: str) -> None:
         ("void at::native::reduce_kernel<512, 1>", "kernel", "compute"),
         ("void at::native::(anonymous namespace)::indexSelectLargeIndex<float>", "kernel", "compute"),
         ("void gather_kernel<float>", "kernel", "compute"),
+        ("void indexing::small_gather<float>", "kernel", "compute"),  # looks like all_gather
+        ("void custom_arange_kernel<int>", "kernel", "compute"),  # looks like custom_ar
+        ("ampere_sgemm_128x64_tn", "kernel", "compute"),
+        ("triton_red_fused_native_layer_norm_0", "kernel", "compute"),
+        ("void splitKreduce_kernel<32, 16>(cublasSplitKParams)", "kernel", "compute"),
+        ("event_wait", "kernel", "sync"),
+        ("Stream Wait Event", "sync", "sync"),
+        ("dma_request", "memcpy", "copy"),
+        ("nccl:all_reduce", "annotation", None),
     ],
 )
-def test_copies_waits_and_compute_are_told_apart(name: str, kind: str, expected: str) -> None:
+def test_copies_waits_and_compute_are_told_apart(name: str, kind: str, expected: str | None) -> None:
     assert class_of(name, kind) == expected
 
 
