@@ -36,6 +36,7 @@ PITFALLS = Path(__file__).parents[1] / "examples" / "pitfalls"
 PRINTED = re.compile(r"^median step ([0-9.]+) ms, mean ([0-9.]+) ms", re.MULTILINE)
 ON_AVERAGE = {"recompiles", "worker_restart"}  # only some steps pay: a median would not see it
 NO_PRICE = 0.05  # of the step
+AT_LEAST_S = {"memory_growth": 4.0}  # memory is read twice a second
 PRIMITIVES = {"reorders", "primitive_creation"}  # these rules read oneDNN's log
 
 
@@ -165,6 +166,7 @@ def record(name: str, variant: str, folder: Path, seconds: float) -> None:
 
 def arguments(name: str, variant: str, seconds: float) -> list[str]:
     fixed = ["--fixed"] if variant == "fixed" else []
+    seconds = max(seconds, AT_LEAST_S.get(planted_rule(name), 0.0))
     return [str(PITFALLS / f"{name}.py"), "--seconds", str(seconds), *fixed]
 
 

@@ -10,7 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 Z = 1.96  # two-sided 95 %
+STUDENT = {7: 2.365}  # the same of Student's distribution, by degrees of freedom
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,14 @@ class Share:
 
 
 NONE = Share(0.0, 0.0, 1.0, 0.0)
+
+
+def widened(share: Share, parts: npt.NDArray[np.float64]) -> Share:
+    """The share with bounds at least as wide as the same share in parts of the run tells (Student's, 95 %)."""
+    count = len(parts)
+    reach = STUDENT.get(count - 1, Z) * float(parts.std(ddof=1)) / math.sqrt(count)
+    low, high = min(share.low, share.middle - reach), max(share.high, share.middle + reach)
+    return Share(share.middle, max(low, 0.0), min(high, 1.0), share.looks)
 
 
 def exact(part: float, whole: float) -> Share:

@@ -27,11 +27,12 @@ from sonde.analyze.steps import StepReport, step_reports
 from sonde.columns import Array, Table
 from sonde.insights.calls import Calls, window_calls
 from sonde.insights.model import Evidence, NotEnough, Saving
-from sonde.insights.shares import Share, wilson
+from sonde.insights.shares import Share, widened, wilson
 from sonde.insights.stack_index import Mask, StackIndex
 from sonde.store.recording import Recording
 
 FEWEST_STEPS = 3  # steady steps below which nothing is said about a step
+STRETCHES = 8  # of a run, whose differences tell how steady a share is
 FEWEST_SAMPLES = 20  # host samples below which even a share of a quarter is uncertain
 STRANGE, RARE, FEW = (
     20.0,
@@ -218,9 +219,25 @@ class Subject:
         }
 
     def share(self, claim: Mask) -> Share:
-        """Share of the step that the host samples in the mask stand for."""
+        """Share of the step that the host samples in the mask stand for.
+
+        Its bounds are the wider of two: what the number of samples leaves open, and what the run itself
+        shows, where stretches of it differ by more than that (another program, a clock that changes).
+        """
         host = self.host
-        return wilson(float(host.weight[claim].sum()), host.whole_ns, host.looks)
+        counted = wilson(float(host.weight[claim].sum()), host.whole_ns, host.looks)
+        whole = np.bincount(self._stretch, host.weight, STRETCHES)
+        if (whole <= 0).any():
+            return counted
+        return widened(counted, np.bincount(self._stretch[claim], host.weight[claim], STRETCHES) / whole)
+
+    @cached_property
+    def _stretch(self) -> Array:
+        """For each host sample the stretch of the run that it is in: so many of equal numbers of samples."""
+        order = np.argsort(self.host.samples.array("time_ns"), kind="stable")
+        found = np.empty(len(order), np.int64)
+        found[order] = np.arange(len(order)) * STRETCHES // max(len(order), 1)
+        return found
 
     def saving(self, share: Share, low: float = 1.0, high: float = 1.0) -> Saving:
         """What a step would lose if a fix won back `low` to `high` of a share.

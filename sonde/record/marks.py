@@ -18,7 +18,7 @@ from sonde.columns import Array, Table, Text
 from sonde.record import events as event_files
 from sonde.record.events import Events
 from sonde.record.found_steps import found_steps
-from sonde.record.observe.events import PHASE_NAMES, TRAIN_STEP
+from sonde.record.observe.events import FORWARD, PHASE_NAMES, TRAIN_STEP
 from sonde.record.observe.log import read_lines
 from sonde.record.roster import Roster
 from sonde.store import build
@@ -120,7 +120,7 @@ def _phases(events: Events, process: int, roster: Roster) -> Table:
         np.array([place[code] for code in rows.code.tolist()], np.int32),
         [PHASE_NAMES[code] for code in codes],
     )
-    calls = [None if count < 2 else json.dumps({"calls": count}) for count in rows.b.tolist()]
+    extra = [_told(*one) for one in zip((rows.code == FORWARD).tolist(), rows.b.tolist(), strict=True)]
     return build.table(
         "marks",
         len(rows),
@@ -130,8 +130,15 @@ def _phases(events: Events, process: int, roster: Roster) -> Table:
         name=names,
         start_ns=rows.start_ns,
         end_ns=rows.end_ns,
-        extra=Text.of(calls),
+        extra=Text.of(extra),
     )
+
+
+def _told(with_grad: bool, calls: int) -> str | None:
+    """What a phase says beside its time: a forward pass with gradients on, a burst of so many calls."""
+    if calls >= 2:
+        return json.dumps({"calls": calls})
+    return '{"grad": true}' if with_grad else None
 
 
 def _steps(log: ProcessMarks, process: int, roster: Roster) -> Table:

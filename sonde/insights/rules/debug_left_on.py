@@ -2,8 +2,9 @@
 
 Condition: the switch is on (settings or environment), and where samples can tell its cost, they see any of
     it.
-Saving: anomaly detection: frames that store stacks and test for NaN; logs: frames that print them;
-    otherwise only a trial can tell (no interval, low confidence).
+Saving: anomaly detection: frames that store stacks and test for NaN; logs: frames that print them, at most with the
+    making of primitives, whose description is put into words there, and with waits for the log's reader that are too
+    short for a sample; otherwise only a trial can tell (no interval, low confidence).
 Not for: switches that are off, and logs that Sonde itself turned on.
 """
 
@@ -14,12 +15,14 @@ from dataclasses import dataclass
 
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
+from sonde.insights.shares import Share
 from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.01  # ours: below, the switch is on but costs nothing that shows
 ANOMALY = r"AnomalyMetadata|anomaly_mode|_gather_forward_stack|format_stack|extract_stack|StackSummary"
 PRINTS = r"verbose|fprintf|printf|^_IO_|fflush|fwrite"
+WORDS = r"primitive_create|create_primitive|pd_info|init_info"
 OFF = ("", "0", "off", "none", "false", "warn", "error")
 
 
@@ -112,6 +115,8 @@ def _switch(subject: Subject, switch: Switch, value: str) -> Iterator[Finding]:
     share = subject.share(claim)
     if share.low < LEAST_SHARE:
         return
+    if switch.frames == PRINTS:
+        share = _with_words(subject, share, claim)
     yield Finding(
         Insight(
             rule=RULE.name,
@@ -128,6 +133,13 @@ def _switch(subject: Subject, switch: Switch, value: str) -> Iterator[Finding]:
         ),
         claim,
     )
+
+
+def _with_words(subject: Subject, share: Share, claim: Mask) -> Share:
+    """The printing of a log, at most with the making of its words and the waits for its reader."""
+    both = subject.share(claim | subject.host_with(WORDS, layer="^native$"))
+    unseen = subject.host.unseen
+    return Share(share.middle, share.low, min(both.high * (1 - unseen) + unseen, 1.0), share.looks)
 
 
 def _trial(title: str, fix: str, variable: str, subject: Subject) -> Finding:

@@ -4,8 +4,8 @@ Condition: embedding_dense_backward on a table of V rows with fewer than 5 % of 
     V·D of at least a megabyte; its time with the optimizer's passes over the table is at least 5 % of the
     step.
 Saving: the whole of embedding_dense_backward, the table's part of the optimizer and zero_grad (by its share of all
-    elements) and of the kernel's work on pages, which come and go with the gradient; 50 to 100 %, and a quarter of the
-    rest of the step, whose data the passes over the table drive out of the caches.
+    elements) and of the kernel's work on pages, which come and go with the gradient; 50 to 100 %, and what
+    emptied caches cost the rest of the step (see `cold`).
 Not for: tied weights (the output layer needs the dense gradient), optimizers without sparse support (then
     SparseAdam).
 """
@@ -17,16 +17,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from sonde.insights.calls import Calls, elements, parsed
+from sonde.insights.cold import page_work, with_cold
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
-from sonde.insights.rules.page_faults import MEMORY
-from sonde.insights.shares import Share
 from sonde.insights.subject import Subject
 
 MOST_USED = 0.05  # catalogue, rule 50
 LEAST_SHARE = 0.05
 FEWEST_BYTES = 1 << 20
-COLD = 0.25  # ours
 SPARSE = ("SGD", "Adagrad", "SparseAdam")
 
 
@@ -47,7 +45,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     gradient = subject.host_in_op(r"^aten::embedding(_dense)?_backward$|^EmbeddingBackward0$")
     optimizer = subject.host_with(r"(^|\.)step$", layer="^python$", file=r"torch/optim/") & ~gradient
     optimizer |= subject.host_with(r"(^|\.)zero_grad$", layer="^python$", file=r"torch/optim/")
-    pages = subject.host_with(MEMORY, layer="^kernel$") & ~gradient & ~optimizer
+    pages = page_work(subject) & ~gradient & ~optimizer
     accumulate = subject.host_with(r"AccumulateGrad", layer="^(op|native)$") & ~gradient
     share = subject.share(gradient)
     rest = subject.share(optimizer | accumulate)
@@ -56,7 +54,6 @@ def judge(subject: Subject) -> Iterator[Finding]:
     vocabulary, width, used = max(tables, key=lambda t: t[0] * t[1])
     name = str(known.get("class", "SGD"))
     both = subject.share(gradient | optimizer | accumulate | pages)
-    colder = Share(both.middle, both.low, both.high + COLD * (1 - both.high), both.looks)
     yield Finding(
         Insight(
             rule=RULE.name,
@@ -74,7 +71,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                     "optimizer and accumulation"
                 ),
             ),
-            saving=subject.saving(colder, 0.5 * part, 1.0 if part > 0.8 else 0.5 + 0.5 * part),
+            saving=subject.saving(with_cold(both), 0.5 * part, 1.0 if part > 0.8 else 0.5 + 0.5 * part),
             confidence="high",
             fix="nn.Embedding(rows, width, sparse=True)"
             + ("" if name in SPARSE else "   # with torch.optim.SparseAdam for its parameters"),

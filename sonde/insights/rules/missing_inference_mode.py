@@ -33,7 +33,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
         raise NotEnough("no forward pass of a module was seen")
     if names.equals("backward").any() or names.equals("optimizer").any():
         return
-    grads = [_grad(text) for text in phases.text("extra").take(names.equals("forward")).tolist()]
+    told = [_told(text) for text in phases.text("extra").take(names.equals("forward")).tolist()]
+    grads = [bool(facts.get("grad")) for facts in told if "calls" not in facts]  # a burst does not tell
     with_grad = sum(1 for g in grads if g) / max(len(grads), 1)
     if with_grad < LEAST_GRAD:
         return
@@ -64,12 +65,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-def _grad(text: str | None) -> bool:
+def _told(text: str | None) -> dict[str, object]:
     try:
         said = json.loads(text or "{}")
     except ValueError:
-        return False
-    return bool(isinstance(said, dict) and said.get("grad"))
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 RULE = Rule("missing_inference_mode", 48, "forward passes and samples", judge, scope="cpu", breadth=0)

@@ -2,7 +2,8 @@
 
 Condition: `contiguous`, `clone`, `reshape` or `copy_` of strided inputs (by the recorded strides, at least
     16 k elements) takes at least 15 % of the recorded steps, and sampled time agrees.
-Saving: those copies, 50 to 100 %: the next operator may have to read with strides instead.
+Saving: those copies, 50 to 100 %: the next operator may have to read with strides instead; at most with the pages of
+    the copies and what emptied caches cost the rest of the step (see `cold`).
 Not for: changes of type (`to`), copies between devices, copies inside the backward pass and inside products.
 """
 
@@ -13,9 +14,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from sonde.insights.calls import Calls, elements, parsed
+from sonde.insights.cold import page_work, with_cold
 from sonde.insights.host_layers import MATH_OP
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
+from sonde.insights.shares import Share
 from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
@@ -39,6 +42,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
     share = subject.share(claim)
     if share.low < LEAST_SHARE:
         return
+    wider = with_cold(subject.share(claim | page_work(subject)))
+    most = Share(share.middle, share.low, wider.high, share.looks)
     top = calls.heaviest(rows)
     strides = parsed(calls.ops.text("strides")[top.row])[:1]
     shown = f"{top.name} of {calls.shapes(top.row)[:1]} with strides {strides}"
@@ -51,7 +56,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 Evidence(shown, "op", top.name, top.file, top.line),
                 *subject.lines(claim, 2),
             ),
-            saving=subject.saving(share, 0.5),
+            saving=subject.saving(most, 0.5),
             confidence="high",
             fix="# keep the data in the layout that the next operator wants, once, outside the step\n"
             "table = table.t().contiguous()",

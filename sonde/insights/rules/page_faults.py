@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sonde.insights.cold import page_work
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.shares import exact
@@ -20,9 +21,6 @@ LEAST_SHARE = 0.35  # catalogue: 3 %; so much more, because less is often not wo
 LEAST_FAULTS_PER_S = 1000.0
 LEAST_BYTES_PER_STEP = 4e6
 PAGE_BYTES = 4096
-MEMORY = (
-    r"page_fault|mm_fault|do_anonymous_page|clear_page|unmap|zap_|madvise|do_brk|vm_mmap|alloc_pages|folio"
-)
 TUNABLES = {
     "MALLOC_MMAP_THRESHOLD_": "1073741824",
     "MALLOC_TRIM_THRESHOLD_": "2147483648",
@@ -40,7 +38,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
         or set(TUNABLES) <= set(subject.environment)
     ):
         return
-    claim = subject.host_with(MEMORY, layer="^kernel$")
+    claim = page_work(subject)
     seen = bool(subject.host_with(layer="^kernel$").any())
     share = subject.share(claim) if seen else exact(system, system + user)
     if share.low < LEAST_SHARE:

@@ -4,7 +4,8 @@ Condition: samples in reorder kernels (oneDNN's reorder primitives, weights incl
     the step (catalogue: 10 % of the primitives' time); where a verbose log was recorded its figures are
     shown.
 Saving: those reorders and the fresh memory they need, 40 to 220 % of their own time.
-Not for: reorders in warm-up and in the backward pass; casts of types.
+Not for: reorders in warm-up and in the backward pass; casts of types; convolutions whose pictures are channels last
+    already: what is left then is of weights, and no layout of the input avoids it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sonde.insights.model import Evidence, Experiment
+from sonde.insights.calls import parsed
+from sonde.insights.model import Evidence, Experiment, NotEnough
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
 from sonde.insights.taxed import Tax, taxed
@@ -44,7 +46,21 @@ def judge(subject: Subject) -> Iterator[Finding]:
             "patch", note="for inference also torch.compile with freezing, which packs weights once"
         ),
     )
+    if _channels_last(subject):
+        return
     yield from taxed(subject, claim, LEAST_SHARE, tax, _logged(subject))
+
+
+def _channels_last(subject: Subject) -> bool:
+    """Whether the recorded convolutions get pictures with their channels last; False when not recorded."""
+    try:
+        calls = subject.calls
+    except NotEnough:
+        return False
+    rows = np.flatnonzero(calls.named(r"^aten::conv2d$") & calls.main)
+    known = [(calls.shapes(r)[:1], parsed(calls.ops.text("strides")[r])[:1]) for r in rows.tolist()]
+    pairs = [(s[0], t[0]) for s, t in known if s and t and len(s[0]) == 4 and len(t[0]) == 4]
+    return bool(pairs) and all(t[1] == 1 and s[1] > 1 for s, t in pairs)
 
 
 def _logged(subject: Subject) -> Iterator[Evidence]:

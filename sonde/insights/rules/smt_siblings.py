@@ -23,8 +23,10 @@ def judge(subject: Subject) -> Iterator[Finding]:
     cores, threads = settings.get("physical_cpus"), settings.get("threads")
     if not isinstance(cores, int) or not isinstance(threads, int):
         raise NotEnough("the cores behind the CPUs were not recorded: record with sonde run")
-    cpus = int(subject.meta.machine.get("usable_cpus") or cores)
-    # Beyond the CPUs it is oversubscription (rule 24), whatever the cores are.
+    mask = settings.get("affinity")
+    bound = int(mask.get("main", threads)) if isinstance(mask, dict) else threads
+    cpus = min(int(subject.meta.machine.get("usable_cpus") or cores), bound)
+    # Beyond the CPUs it is oversubscription or a false mask (rules 24 and 29), whatever the cores are.
     if not 1 <= cores < threads <= cpus:
         return
     math = subject.share(host_layers(subject).math)

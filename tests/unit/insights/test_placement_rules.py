@@ -26,6 +26,7 @@ def test_threads_on_siblings_of_one_core() -> None:
     assert heard("smt_siblings", threads=8, physical_cpus=4)
     assert not heard("smt_siblings", threads=4, physical_cpus=4)
     assert not heard("smt_siblings", threads=16, physical_cpus=4)  # more than the CPUs: rule 24 speaks
+    assert not heard("smt_siblings", threads=8, physical_cpus=1, affinity={"main": 1})  # bound: rule 29
     assert "smt_siblings" in judge(planted(settings(threads=8))).not_judged
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sonde.insights.shares import exact, wilson
+import numpy as np
+import pytest
+
+from sonde.insights.shares import exact, widened, wilson
 
 
 def test_wilson_matches_the_textbook() -> None:
@@ -19,3 +22,13 @@ def test_few_looks_prove_little() -> None:
 def test_nothing_seen_of_nothing() -> None:
     assert wilson(0, 0, 0).low == 0.0
     assert exact(1, 0).middle == 0.0
+
+
+def test_a_share_that_changes_within_the_run_is_less_certain_than_its_samples_say() -> None:
+    counted = wilson(5000, 10000, 10000)
+    steady, changing = np.full(8, 0.5), np.array([0.1, 0.9] * 4)
+    assert widened(counted, steady) == counted
+    wide = widened(counted, changing)
+    # Standard error of eight parts: 0.4276 / sqrt(8); Student's 2.365 at seven degrees of freedom.
+    assert (wide.low, wide.high) == pytest.approx((0.5 - 0.3576, 0.5 + 0.3576), abs=1e-3)
+    assert wide.middle == 0.5

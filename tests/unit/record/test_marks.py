@@ -12,6 +12,7 @@ from sonde.record.observe.events import (
     CHUNK_BYTES,
     COMPILED,
     FORWARD,
+    FORWARD_WITHOUT_GRAD,
     RECORD_BYTES,
     TRAIN_STEP,
     EventLog,
@@ -61,6 +62,18 @@ def test_a_burst_is_as_many_steps_as_it_has_calls(tmp_path: Path) -> None:
     _write(tmp_path, [], [_call(10, 20, 1), (77, FORWARD, 30, 90, 1, 3), _call(95, 99, 2)])
     times = [(row[2], row[3]) for row in _steps(tmp_path)]
     assert times == [(10, 20), (30, 50), (50, 70), (70, 99)]
+
+
+def test_a_forward_pass_says_whether_gradients_were_on(tmp_path: Path) -> None:
+    calls = [
+        _call(1, 5, 9),
+        (77, FORWARD_WITHOUT_GRAD, 11, 15, 9, 1),
+        (77, FORWARD_WITHOUT_GRAD, 21, 90, 9, 30),
+    ]
+    _write(tmp_path / "raw", [], calls)
+    marks = framework_tables(tmp_path / "raw").tables["marks"]
+    forward = marks.take(marks.text("kind").equals("phase"))
+    assert forward.text("extra").tolist() == ['{"grad": true}', None, '{"calls": 30}']
 
 
 def test_a_program_that_trains_has_no_inference_steps(tmp_path: Path) -> None:
