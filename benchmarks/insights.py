@@ -205,10 +205,13 @@ def summary(every: list[dict[str, Any]]) -> str:
     three = sum(bool(r["rank"]) and r["rank"] <= 3 for r in rows)
     with_figure = [r for r in rows if r["covered"] is not None]
     covered, met = (sum(r[key] for r in with_figure) for key in ("covered", "met"))
+    widths = [r["predicted_share"][1] - r["predicted_share"][0] for r in with_figure]
+    wide = f"{statistics.median(widths):.0%} of the step" if widths else "-"
     alarms = [(r["name"], *said) for r in every for said in r["said_of_fix"]]
     return (
         f"{count} planted: first {first} ({first / count:.0%}), in three {three} ({three / count:.0%}), "
-        f"saving covered {covered} of {len(with_figure)} (intervals meet: {met}), "
+        f"saving covered {covered} of {len(with_figure)} (intervals meet: {met}; "
+        f"half of the predicted ones are wider than {wide}), "
         f"said of repaired programs: {alarms or 'nothing'}, "
         f"without a price here and not heard: {free or 'none'}"
     )

@@ -1,11 +1,11 @@
 """Rule 13, loop indexing: a tensor is visited element by element or row by row in a Python loop.
 
-Condition: in the recorded steps one line makes at least 10 `select`/`unbind`/`item` calls per step on average
-    (torch's ForLoopIndexing pattern), and everything below such lines, with the backward pass that they cause,
-    takes at least 5 % of the step.
+Condition: in the recorded steps one line makes at least 10 `select`/`unbind`/`item` calls per step on average in one
+    and the same module (torch's ForLoopIndexing pattern), and everything below such lines takes at least 5 % of the
+    step.
 Saving: (n-1)/n of the time of the loop's lines and of their backward nodes, of which 60 % at least.
-Not for: code inside a DataLoader, where samples are meant to be fetched one by one, nor what the backward
-    pass and optimizers do.
+Not for: layers that each take a tensor apart once; code inside a DataLoader, where samples are meant to be fetched
+    one by one; what the backward pass and optimizers do.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def judge(subject: Subject) -> Iterator[Finding]:
     if not places:
         return
     claim = subject.host_at(places) & ~in_loader(subject)
-    share = with_backward(subject, claim, places)
-    if share.low < LEAST_SHARE:
+    if subject.share(claim).low < LEAST_SHARE:
         return
+    share = with_backward(subject, claim, places)
     shown = subject.lines(claim, 2)
     counts = max(places.values())
     place = f"{shown[0].file.rpartition('/')[2]}:{shown[0].line}" if shown else "a loop"
@@ -66,18 +66,21 @@ def judge(subject: Subject) -> Iterator[Finding]:
 
 
 def _places(calls: Calls) -> dict[tuple[str, int], float]:
-    """Lines of the user with many indexing calls in each step, and how many."""
+    """Lines of the user with many indexing calls in each step of one module, and how many in all."""
     named = calls.named(INDEXING) & calls.main & ~calls.backward & ~calls.optimizer
     rows = np.flatnonzero(named & ~calls.inside(named))
-    files, lines = calls.ops.text("file"), calls.ops.array("line")
-    found: dict[tuple[str, int], float] = {}
-    key = files.codes[rows].astype(np.int64) * 1_000_000 + np.clip(lines[rows], 0, 999_999)
-    for value, count in zip(*np.unique(key[files.codes[rows] >= 0], return_counts=True), strict=True):
-        file, line = files.values[int(value) // 1_000_000], int(value) % 1_000_000
-        each = float(count) / max(calls.steps, 1)
-        if each >= FEWEST_CALLS and not LIBRARY_PYTHON.search(file):
-            found[file, line] = each
-    return found
+    files, lines, modules = calls.ops.text("file"), calls.ops.array("line"), calls.ops.text("module")
+    most: dict[tuple[str, int], int] = {}
+    total: dict[tuple[str, int], int] = {}
+    keys = np.stack([files.codes[rows], lines[rows], modules.codes[rows]], axis=1).astype(np.int64)
+    for (code, line, _), count in zip(*np.unique(keys, axis=0, return_counts=True), strict=True):
+        if code < 0 or LIBRARY_PYTHON.search(files.values[code]):
+            continue
+        place = (files.values[code], int(line))
+        most[place] = max(most.get(place, 0), int(count))
+        total[place] = total.get(place, 0) + int(count)
+    steps = max(calls.steps, 1)
+    return {place: total[place] / steps for place, count in most.items() if count / steps >= FEWEST_CALLS}
 
 
 RULE = Rule("loop_indexing", 13, "operator calls with lines, and samples", judge, scope="cpu", breadth=0)

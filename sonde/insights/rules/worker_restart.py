@@ -2,7 +2,8 @@
 
 Condition: workers > 0, persistent_workers=False, at least two epochs were seen, and starting an iterator
     together with its first batch takes at least 3 % of the time from the first to the last epoch.
-Saving: start and first batch of each later epoch, less an ordinary batch, spread over the steps.
+Saving: from the last step of an epoch to the first batch of the next (old workers end, new ones begin and make one),
+    less an ordinary batch, spread over the steps; 70 to 110 %, and never the whole step.
 Not for: one epoch, persistent workers, loaders without workers.
 """
 
@@ -34,15 +35,22 @@ def judge(subject: Subject) -> Iterator[Finding]:
     duration = (nexts.array("end_ns") - nexts.array("start_ns"))[
         np.argsort(nexts.array("start_ns"), kind="stable")
     ]
-    first = np.searchsorted(begin, starts.array("end_ns"))
-    first = first[first < len(begin)]
-    edge = np.median(starts.array("end_ns") - starts.array("start_ns")) + np.median(duration[first])
+    opened = np.sort(starts.array("start_ns"))
+    first = np.searchsorted(begin, opened)
+    opened, first = opened[first < len(begin)], first[first < len(begin)]
+    if not len(first):
+        return
+    # From the end of the epoch's last step: the old workers must end before new ones begin.
+    ended = np.sort([s.start_ns + s.duration_ns for s in subject.report.steps])
+    before = ended[np.maximum(np.searchsorted(ended, opened, "right") - 1, 0)]
+    edge = np.median(begin[first] + duration[first] - np.minimum(before, opened))
     usual = float(np.median(np.delete(duration, first))) if len(duration) > len(first) else 0.0
     each_ns = max(float(edge) - usual, 0.0)
     total_ns = each_ns * len(starts)
     share = total_ns / max(float(subject.steady.total_ns), 1.0)
     if share < LEAST_SHARE:
         return
+    mean_ms = subject.mean_step_ns / 1e6
     per_step_ms = total_ns / subject.steady_steps / 1e6
     yield Finding(
         Insight(
@@ -57,7 +65,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 ),
                 Evidence(f"num_workers={seen.workers}, persistent_workers=False"),
             ),
-            saving=Saving(0.7 * per_step_ms, 1.1 * per_step_ms, subject.mean_step_ns / 1e6),
+            saving=Saving(0.7 * per_step_ms, min(1.1 * per_step_ms, 0.99 * mean_ms), mean_ms),
             confidence="high",
             fix=f"DataLoader(..., num_workers={seen.workers}, persistent_workers=True)",
             experiment=Experiment(
