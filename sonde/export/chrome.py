@@ -20,7 +20,13 @@ from sonde.version import __version__
 
 OP_CATEGORY = {"op": "cpu_op", "annotation": "user_annotation", "python": "python_function"}
 FIRST_TRACK = 1_000_000_000  # tracks of marks: above every thread id of an operating system
-KERNEL_CATEGORY = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_memset", "sync": "cuda_sync"}
+KERNEL_CATEGORY = {
+    "kernel": "kernel",
+    "memcpy": "gpu_memcpy",
+    "memset": "gpu_memset",
+    "sync": "cuda_sync",
+    "annotation": "gpu_user_annotation",
+}
 
 
 def write(recording: Recording, stream: BinaryIO) -> None:
@@ -76,7 +82,7 @@ def _events(recording: Recording) -> Iterator[str]:
         yield _named("thread_name", pid, tid, name)
     yield from _ops(recording.table("ops"), tid_of)
     yield from _launches(recording.table("launches"), tid_of)
-    yield from _kernels(recording.table("kernels"))
+    yield from _kernels(recording.table("kernels"), recording.table("launches"))
     yield from _marks(recording, pid_of)
     yield from _counters(recording.table("counters"), pid_of)
 
@@ -116,16 +122,27 @@ def _launches(launches: Table, tid_of: dict[int, tuple[int, int]]) -> Iterator[s
         )
 
 
-def _kernels(kernels: Table) -> Iterator[str]:
-    columns = [kernels.array(c).tolist() for c in ("device", "stream", "start_ns", "end_ns", "correlation")]
-    texts = [kernels.text(c).tolist() for c in ("name", "kind", "grid", "block")]
-    for device, stream, start, end, correlation, name, kind, grid, block in zip(
+def _kernels(kernels: Table, launches: Table) -> Iterator[str]:
+    external_of = dict(
+        zip(launches.array("launch").tolist(), launches.array("external_id").tolist(), strict=True)
+    )
+    names = ("device", "stream", "start_ns", "end_ns", "correlation", "launch", "bytes")
+    columns = [kernels.array(c).tolist() for c in names]
+    texts = [kernels.text(c).tolist() for c in ("name", "kind", "grid", "block", "collective")]
+    for device, stream, start, end, correlation, launch, size, name, kind, grid, block, collective in zip(
         *columns, *texts, strict=True
     ):
-        args: dict[str, Any] = {"device": device, "stream": stream}
+        # An annotation is drawn on its stream and is no work of it: readers tell by the missing argument.
+        args: dict[str, Any] = {} if kind == "annotation" else {"device": device, "stream": stream}
         if correlation >= 0:
             args["correlation"] = correlation
+        if (external := external_of.get(launch, -1)) >= 0:
+            args["External id"] = external
+        if size >= 0:
+            args["bytes"] = size
         args.update({k: _json(v) for k, v in (("grid", grid), ("block", block)) if v})
+        if isinstance(told := _json(collective or "{}"), dict):
+            args.update(told)
         yield _complete(name, KERNEL_CATEGORY.get(kind or "", "kernel"), device, stream, start, end, args)
 
 

@@ -6,6 +6,7 @@ apart inside the process, so what the program itself prints stays byte for byte 
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -125,12 +126,22 @@ def test_a_native_torch_program(tmp_path: Path) -> None:
     built = Path(os.environ.get("SONDE_CPP_VAE", ROOT / "build" / "cpp" / "vae"))
     if not built.exists():
         pytest.skip(f"needs examples/cpp built at {built} (or SONDE_CPP_VAE)")
-    done = sonde_run(tmp_path, "--", built, "--steps", "20")
+    done = sonde_run(tmp_path, "--", built, "--steps", "60")
     assert done.returncode == 0, done.stderr
     assert "verbose" not in done.stdout
     table = open_recording(tmp_path / "rec.sonde").table("primitives")
     assert "sgemm" in table.text("kind").tolist()
     assert (table.array("start_ns") > 0).all()
+    # No operator calls were recorded: samples inside the primitives, or inside their like, name the operators.
+    shown = subprocess.run(
+        [sys.executable, "-m", "sonde", "show", "rec.sonde", "primitives", "--by", "op", "--json"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found = json.loads(shown.stdout)
+    assert found["operator_known"]["unknown"] < 0.1
+    named = {(r["operator"], r["kind"]) for r in found["rows"] if r["operator"]}
+    assert {operator for operator, kind in named if kind == "sgemm"} <= {"aten::mm", "aten::addmm"}
+    assert ("aten::mm", "sgemm") in named
 
 
 def mxnet_python() -> str | None:

@@ -2,7 +2,8 @@
 
 speedscope is the npm package, opened in Chromium; pprof is Go's own tool; Perfetto's messages are parsed
 with the classes of its PyPI package, which know every field. `make test` installs all three. The Firefox
-Profiler's reader is in no package: tests/unit/export/firefox_types.py holds its types instead.
+Profiler's reader is in no package: tests/unit/export/firefox_types.py holds its types instead. A GPU trace
+that leaves as Chrome JSON is judged by torch's own validator and read by HTA, where that is installed.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +24,7 @@ import pytest
 from sonde.export import FORMATS
 from sonde.export.profile import profile_of
 from sonde.store.recording import Recording
-from tests.browser.test_report_in_chromium import CHROMIUM
+from tests.browser.test_report_in_chromium import CHROMIUM, shared_traces
 from tests.fixtures.synthetic import training_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,3 +150,76 @@ def test_perfetto_messages_are_all_known_fields(files: dict[str, Path], recordin
             weights += packet.perf_sample.timebase_count
     assert begins == sum(len(recording.table(t)) for t in ("ops", "kernels", "marks"))
     assert weights == int(profile_of(recording).weight_ns.sum())
+
+
+GPU_TRACES = ["kineto_tb/resnet50_nw4_a.json.gz", "samfast/asdf_True_tiny.json.gz"]
+
+
+def exported(name: str, folder: Path) -> tuple[Path, Path]:
+    """A real trace, and what Sonde writes of it."""
+    from sonde.importers import open_any
+
+    traces = shared_traces()
+    if traces is None:
+        pytest.skip("needs shared/data/traces beside the checkout, or SONDE_DATA")
+    made = folder / "again.json"
+    with made.open("wb") as stream:
+        FORMATS["chrome"].writer()(open_any(traces / name), stream)
+    return traces / name, made
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None
+    or importlib.util.find_spec("torch.profiler._trace_validator") is None,
+    reason="needs torch 2.13 or later, which has a validator of traces",
+)
+@pytest.mark.parametrize("name", GPU_TRACES)
+def test_torch_s_own_validator_accepts_a_gpu_trace(name: str, tmp_path: Path) -> None:
+    from torch.profiler._trace_validator import validate_trace
+
+    _, made = exported(name, tmp_path)
+    assert validate_trace(str(made)) == (True, [])
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None
+    or importlib.util.find_spec("torch.profiler._trace_validator") is None,
+    reason="needs torch 2.13 or later, which has a validator of traces",
+)
+def test_torch_s_own_validator_sees_launches_and_kernels_of_ours(tmp_path: Path) -> None:
+    from torch.profiler._trace_validator import validate_trace
+
+    _, made = exported(GPU_TRACES[0], tmp_path)
+    document = json.loads(made.read_text())
+    for event in document["traceEvents"]:
+        if event.get("cat") == "kernel":
+            event["ts"] -= 1e9  # before its launch
+    made.write_text(json.dumps(document))
+    passed, violations = validate_trace(str(made))
+    assert not passed
+    assert len(violations) > 1000
+
+
+def hta_python() -> str | None:
+    """This Python when it has HTA, or the one that SONDE_HTA_PYTHON names."""
+    named = os.environ.get("SONDE_HTA_PYTHON", sys.executable)
+    found = "import importlib.util as u; raise SystemExit(u.find_spec('hta') is None)"
+    asked = subprocess.run([named, "-c", found], capture_output=True, check=False)
+    return named if asked.returncode == 0 else None
+
+
+@pytest.mark.parametrize(
+    "name", [*GPU_TRACES, "hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz"]
+)
+def test_hta_finds_the_same_kernels_in_what_leaves_as_in_what_came(name: str, tmp_path: Path) -> None:
+    python = hta_python()
+    if python is None:
+        pytest.skip("needs HTA here or in the Python that SONDE_HTA_PYTHON names")
+    seen = []
+    for path in exported(name, tmp_path):
+        words = [python, str(Path(__file__).with_name("hta_totals.py")), str(path)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+        seen.append(json.loads(done.stdout.splitlines()[-1]))
+    assert sum(count for _, count in seen[0]["kernels"].values()) > 1000
+    assert seen[1] == seen[0]

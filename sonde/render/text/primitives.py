@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sonde.analyze import primitives as analysis
-from sonde.analyze.join import rows_of
 from sonde.analyze.kernel_quality import rank_of_effective
+from sonde.analyze.primitive_places import shares, with_places
 from sonde.columns import Table, Text
 from sonde.errors import UsageError
 from sonde.render.text.page import Column, Page
@@ -22,17 +22,28 @@ GROUPINGS = {
     "shape": ("kind", "implementation", "shape"),
     "kind": ("kind",),
     "implementation": ("kind", "implementation"),
+    "op": ("operator", "kind", "implementation"),
     "module": ("module", "kind", "implementation"),
     "line": ("line", "kind", "implementation"),
 }
 
+_EVIDENCE_WORDS = {
+    "call": "by recorded calls",
+    "sample": "by a sample inside the primitive",
+    "alike": "by samples inside others of its shape",
+    "unknown": "not known",
+}
+
 
 def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
-    """`rows` by shape, kind, implementation, module or line; `weak`, `reorders`, `creations`; `total_ms`."""
+    """`rows` by shape, kind, implementation, op, module or line; `weak`, `reorders`, `creations`; `total_ms`;
+    `operator_known`: shares of the time by how the operator is known.
+    """
     by = options.by or "shape"
     if by not in GROUPINGS:
         raise UsageError(f"cannot group primitives by {by!r}", "use one of " + ", ".join(GROUPINGS))
-    primitives = _with_places(recording.table("primitives"), recording.table("ops"))
+    tables = ("primitives", "ops", "samples", "stacks", "frames")
+    primitives = with_places(*(recording.table(name) for name in tables))
     isa = str(recording.meta.details.get("onednn", {}).get("isa", ""))
     rows = _rows(analysis.summarize(primitives, GROUPINGS[by]))
     if options.filter:
@@ -49,11 +60,17 @@ def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
         "isa": isa or None,
         "total_ms": total_ms,
         "joined_share": joined_ms / total_ms if total_ms else None,
+        "operator_known": shares(work) if _has_operators(recording) else {},
         "rows": rows,
         "weak": _rows(analysis.weak_kernels(primitives, rank_of_effective(isa))),
         "reorders": _rows(analysis.reorders(primitives)),
         "creations": _rows(analysis.creations(primitives)),
     }
+
+
+def _has_operators(recording: Recording) -> bool:
+    """Whether anything could name an operator: a log alone cannot, and says nothing about it."""
+    return bool(len(recording.table("ops")) or len(recording.table("samples")))
 
 
 def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
@@ -69,6 +86,11 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         page.line(f"… and {len(rows) - len(shown)} rows more (--limit)")
     line = f"oneDNN and MKL time: {milliseconds(data['total_ms'])}"
     page.line(line + (f"   effective ISA: {data['isa']}" if data["isa"] else ""))
+    known = {name: share for name, share in data["operator_known"].items() if share >= 0.001}
+    if known and set(known) != {"call"}:
+        page.line(
+            f"operators: {', '.join(f'{percent(s)} {_EVIDENCE_WORDS[name]}' for name, s in known.items())}"
+        )
     for key, text in (
         ("weak", "kernels that could be better"),
         ("creations", "primitives created, not cached"),
@@ -82,24 +104,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     if by_class:
         words = ", ".join(f"{name} {milliseconds(ms)}" for name, ms in by_class.items())
         page.line(f"reorders: {words}")
-    page.next(f"sonde show {options.name} primitives --by module")
-
-
-def _with_places(primitives: Table, ops: Table) -> Table:
-    """The module and line of the operator around each primitive."""
-    at = rows_of(ops.array("op"), primitives.array("op"))
-    inside = np.maximum(at, 0)
-    if not len(ops):
-        nothing = Text.full(len(primitives), None)
-        return primitives.with_columns(module=nothing, line=nothing)
-    module = ops.text("module")
-    codes = np.where(at >= 0, module.codes[inside], -1).astype(np.int32)
-    files, lines = ops.text("file").take(inside).tolist(), ops.array("line")[inside].tolist()
-    places = [
-        f"{file}:{line}" if row >= 0 and file else None
-        for row, file, line in zip(at.tolist(), files, lines, strict=True)
-    ]
-    return primitives.with_columns(module=Text(codes, module.values), line=Text.of(places))
+    page.next(f"sonde show {options.name} primitives --by {'module' if 'call' in known else 'op'}")
 
 
 def _rows(table: Table) -> list[dict[str, Any]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sonde.analyze.primitive_places import shares, with_places
+from sonde.analyze.primitives import executed
 from sonde.analyze.quality import quality
 from sonde.render.text.page import Column, Page
 from sonde.render.text.units import count, percent
@@ -15,8 +17,12 @@ GROUPS = {"all": "all on-CPU samples", "jit": "in generated code", "workers": "o
 
 
 def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
-    """The object of `Quality.as_json`, documented there."""
+    """The object of `Quality.as_json`, documented there; `primitives`: how their operators are known."""
     found: dict[str, Any] = quality({name: recording.table(name) for name in TABLES}).as_json()
+    if len(recording.table("primitives")):
+        tables = ("primitives", "ops", "samples", "stacks", "frames")
+        placed = with_places(*(recording.table(name) for name in tables))
+        found["primitives"] = shares(placed.take(executed(placed)))
     return found
 
 
@@ -49,6 +55,9 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         page.line(f"Per sample: walking the stacks {walk}, the whole handler {whole}")
     lost = {cause: n for cause, n in data["lost"].items() if n}
     page.line("Lost: " + (", ".join(f"{count(n)} {cause}" for cause, n in lost.items()) or "nothing"))
+    if "primitives" in data:
+        known = 1 - data["primitives"]["unknown"]
+        page.line(f"Primitives: {percent(known)} of their time has its operator")
     page.line()
     columns = ("Python line", "operator", "module", "named leaf", "to the root")
     rows = []

@@ -186,6 +186,23 @@ def test_diagnostics_are_gathered_with_their_reason() -> None:
     assert any("only unit strides" in d["text"] for d in found)
 
 
+def test_bf16_of_torch_is_read_with_its_bytes_and_with_what_refused_it() -> None:
+    recording = onednn_log.read(next(p for p in TORCH if "_bf16" in p.name))
+    table = recording.table("primitives")
+    linear = table.take(table.text("event").equals("exec") & table.text("kind").equals("matmul"))
+    assert set(linear.text("dtypes").tolist()) == {'["u8", "s8", "bf16"]'}
+    assert set(linear.text("quality").tolist()) == {"reference"}
+    assert set(linear.array("flops").tolist()) == {2.0 * 64 * 128 * 256}
+    assert set(linear.array("bytes").tolist()) == {
+        64.0 * 128 + 128 * 256 + 2 * 64 * 256
+    }  # two bytes a result
+    reorder = table.take(table.text("dtypes").equals('["f32", "bf16"]'))
+    assert set(reorder.array("bytes").tolist()) == {64.0 * 128 * (4 + 2)}
+    refused = [d["text"] for d in recording.meta.details["onednn"]["diagnostics"] if d["topic"] == "dispatch"]
+    alone = [t for t in refused if "src:bf16" in t and "wei:bf16" in t and "dst:bf16" in t]
+    assert any(",ref:any," in t and "unsupported datatype" in t for t in alone)
+
+
 def test_sniffing_knows_logs_from_other_files() -> None:
     assert onednn_log.sniff(VERSIONS.read_bytes()[:4096])
     assert onednn_log.sniff(b"loss 1\nMKL_VERBOSE oneMKL 2024.0\n")
