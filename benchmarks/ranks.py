@@ -4,7 +4,8 @@
 
 Rank r is a copy of rank r mod 8 of megatron_tp8 under its own number. CPU seconds and peak memory are those
 of the processes that did the per-rank stage; the reduce step is timed apart. Results of all engines must be
-equal.
+equal. Copying and measuring each have a process of their own: local workers are forks, and a fork's peak begins
+with what its parent holds.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ import resource
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +55,12 @@ def measure(files: list[Path], engine: str) -> tuple[dict[str, Any], str]:
     return row, json.dumps(found.to_json(), sort_keys=True)
 
 
+def alone(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The function's result, from a process that has done nothing else."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
@@ -61,10 +71,10 @@ def main() -> None:
     rows = []
     for count in options.ranks:
         with tempfile.TemporaryDirectory() as name:
-            files = multiply_ranks(sources, Path(name), count)
+            files = alone(multiply_ranks, sources, Path(name), count)
             answers = set()
             for engine in options.engines:
-                row, answer = measure(files, engine)
+                row, answer = alone(measure, files, engine)
                 rows.append(row)
                 answers.add(answer)
                 print(json.dumps(row), flush=True)

@@ -43,3 +43,21 @@ def test_primitives_of_a_convnet_are_joined_and_shown_by_module(tmp_path: Path) 
     roofline = sonde(tmp_path, "show", "rec.sonde", "roofline")
     assert roofline.returncode == 4
     assert "sonde check --roof" in roofline.stderr
+    # Against a given roof every operator and primitive has its bound, its time at the roof and its efficiency.
+    roof = {"name": "f32", "threads": 1, "best": 100e9, "median": 90e9, "samples": 9}
+    bandwidth = {"name": "memory", "threads": 1, "best": 10e9, "median": 9e9, "samples": 9}
+    about = {"format": 1, "machine": "m", "when": "2026", "source": "native", "seconds": 1.0}
+    roofs = {**about, "peaks": [roof], "bandwidths": [bandwidth]}
+    (tmp_path / "roofs.json").write_text(json.dumps(roofs))
+    shown = sonde(tmp_path, "show", "rec.sonde", "roofline", "--roof", "roofs.json", "--json")
+    assert shown.returncode == 0, shown.stderr
+    held: dict[str, Any] = json.loads(shown.stdout)
+    for row in (*held["ops"], *held["primitives"]):
+        if row["flops"] is None or row["bytes"] is None:
+            continue
+        assert row["roof_ms"] == pytest.approx(max(row["flops"] / 100e9, row["bytes"] / 10e9) * 1e3)
+        assert row["efficiency"] == pytest.approx(row["roof_ms"] / row["total_ms"])
+        assert row["bound"] == ("compute" if row["flops"] / row["bytes"] > 10 else "memory")
+    # Of a 3 x 3 window over one pixel with padding, only the middle counts.
+    (small,) = (r for r in held["ops"] if r["shapes"].startswith("[[4, 256, 1, 1], [256, 256, 3, 3]"))
+    assert small["flops"] == small["calls"] * 2 * 4 * 256 * 256

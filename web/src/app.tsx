@@ -65,7 +65,7 @@ export function App({ models, store }: { models: Model[]; store: Store }) {
               <bdi>{model.facts.title}</bdi>
             </b>
             <span class="note">
-              {format.time(model.duration)}
+              {model.duration > 1 ? format.time(model.duration) : ""}
               {meta.started ? ` · ${String(meta.started).slice(0, 16).replace("T", " ")}` : ""}
               {meta.exit_code ? ` · exit code ${meta.exit_code}` : ""}
             </span>

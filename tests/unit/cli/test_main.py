@@ -99,3 +99,20 @@ def test_force_never_deletes_a_folder_that_is_not_a_recording(tmp_path: Path) ->
     with pytest.raises(UsageError, match="not a recording"):
         fresh_path(tmp_path / "thesis", tmp_path / "x", force=True)
     assert (tmp_path / "thesis" / "chapter1.tex").exists()
+
+
+def test_analysis_spares_threads_that_it_never_uses_and_no_program_inherits_that() -> None:
+    from sonde.cli.main import STARTS_PROGRAMS, VERBS, spare_threads
+
+    def after(verb: str, loaded: set[str], **environment: str) -> dict[str, str]:
+        spare_threads(verb, environment, loaded)
+        return environment
+
+    assert set(VERBS) > STARTS_PROGRAMS
+    assert after("report", set()) == {"OPENBLAS_NUM_THREADS": "1"}
+    assert after("report", set(), OPENBLAS_NUM_THREADS="4") == {
+        "OPENBLAS_NUM_THREADS": "4"
+    }  # the user's word
+    assert after("report", {"numpy"}) == {}  # too late to matter, so nothing changes
+    for verb in ("run", "prove", "tune", "check"):
+        assert after(verb, set()) == {}

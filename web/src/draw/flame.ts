@@ -49,10 +49,6 @@ export class FlamePicture extends Axis implements Picture { // of weight
     this.selected = node;
   }
 
-  reset(): void {
-    this.zoomTo(0);
-  }
-
   fill(node: number, theme: Theme): string {
     const label = this.tree.labels[this.tree.label[node]];
     if (this.colour === "diff" && this.diff) return mix(theme, this.diff(node));

@@ -51,7 +51,7 @@ export function DiffView({ model, before, store, theme, match }: ViewProps) {
       <div class="verdict">
         <h1 data-role="diff-verdict">{headline(first, after, a, b, unit.unit)}</h1>
         <p>
-          {String(first.facts.title)}: {amount(unit, a)}, {String(after.facts.title)}: {amount(unit, b)} of {sides[0].rows.whole.split(" of ")[0]}
+          Before, {String(first.facts.title)}: {amount(unit, a)}; after, {String(after.facts.title)}: {amount(unit, b)} of {sides[0].rows.whole.split(" of ")[0]}
           {byStep ? ` per steady step (${sides[0].steps} and ${sides[1].steps} steps)` : " in all"}.
         </p>
       </div>

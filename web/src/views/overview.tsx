@@ -31,7 +31,7 @@ export function OverviewView(props: ViewProps) {
         <h1 data-role="verdict">
           <bdi>{given || said.sentence}</bdi>
         </h1>
-        <p>{given ? said.sentence : said.detail}</p>
+        <p>{given ? measured(said.sentence, model.has("samples")) : said.detail}</p>
       </div>
       <Insights {...props} />
       <div class="cards">
@@ -45,6 +45,11 @@ export function OverviewView(props: ViewProps) {
       </p>
     </section>
   );
+}
+
+// The page's own sentence below the given verdict: what was measured, without a second word for the bound.
+function measured(sentence: string, sampled: boolean): string {
+  return sentence.replace(/^(Bound by [^:]+|No single bound): /, `By ${sampled ? "samples" : "the trace"}: `);
 }
 
 function go(store: ViewProps["store"], view: string) {

@@ -79,7 +79,7 @@ export function PrimitivesView({ model, store, theme, match }: ViewProps) {
             />
           </header>
           <Roofline picture={picture} store={store} theme={theme} match={match} chartRef={(c) => (chart.current = c)} />
-          <Legend items={[["good code", theme.layer[2]], ["fallback", theme.layer[4]], ["reference", theme.category[5]], ["unknown", theme.layer[7]]]} />
+          <Legend items={[["good code", theme.layer[2]], ["fallback", theme.layer[4]], ["reference", theme.category[5]], ["vendor's own or unknown", theme.layer[7]]]} />
           {!picture.roofs?.measured && <p class="note">The dashed roof is the best seen in this recording. Measure this machine's own before recording: sonde check --roof</p>}
         </article>
       )}
