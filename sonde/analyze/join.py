@@ -1,6 +1,6 @@
 """Give each sample the operator call that it fell into: same thread, one clock.
 
-A pool worker's sample belongs to the operator of the thread that opened the region.
+A pool worker's sample belongs to the operator of the thread that opened the region, except after its end.
 Only `ops` rows that nest on their thread take part; asynchronous ones do not.
 
 The profiler stamps an operator's start some way into the call and its end before the call
@@ -32,7 +32,9 @@ def sample_ops(samples: Table, ops: Table, on_stack: Text | None = None) -> Arra
     keep = ops.text("kind").matches(KINDS) & ~ops.array("is_async")
     parent = skip(parent, keep)
     owner = samples.array("owner")
-    thread = np.where(owner >= 0, owner, samples.array("thread"))
+    # A worker that spins after a region is in no operator, whatever its owner does by then.
+    works = (owner >= 0) & ~samples.text("state").equals("spinning")
+    thread = np.where(works, owner, samples.array("thread"))
     time_ns = moment_ns(samples)
     op_thread = ops.array("thread")
     for number in np.intersect1d(np.unique(thread), np.unique(op_thread[keep])):

@@ -91,7 +91,8 @@ def quality(tables: Mapping[str, Table]) -> Quality:
     marked = _StackFacts(tables["frames"], tables["stacks"])
     stack = samples.array("stack")
     jit = seen & marked.leaf_jit[stack]
-    workers = seen & (samples.array("owner") >= 0)
+    spinning = samples.text("state").equals("spinning")  # after a region, when there is an owner
+    workers = seen & (samples.array("owner") >= 0) & ~spinning
     groups = {"all": seen, "jit": jit, "workers": workers}
     weights = samples.array("weight_ns")
     cpu_ns = int(weights[on_cpu].sum())

@@ -21,6 +21,16 @@ from sonde.store import raw
 
 _HEADER, _BASE, _THREAD_START, _THREAD_END, _MAPPING, _UNMAPPING, _NODE, _PYTHON_NODE, _CODE = range(1, 10)
 _SAMPLE, _WAIT, _JIT_CODE, _LOSS, _COUNTER, _BLOCK, _STATISTICS, _FOOTER, _MODULE = range(10, 19)
+_READINGS = 19
+_READING_NAMES = (
+    "rss_bytes",
+    "cpu_user_ns",
+    "cpu_system_ns",
+    "minor_faults",
+    "major_faults",
+    "voluntary_switches",
+    "involuntary_switches",
+)
 _VERSION = 1
 _HANDLER_UNIT_NS, _LONGEST_HANDLER = 256, (1 << 31) // 256 - 1  # fits i32
 _STOPS = (
@@ -264,7 +274,14 @@ def _losses(decoded: _Decoded, problems: list[tuple[str, str, int, str]]) -> raw
 
 def _counters(decoded: _Decoded) -> raw.RawCounters:
     time, name, value = decoded.columns(_COUNTER)
-    return raw.RawCounters(time, decoded.text(name), value.astype(np.float64))
+    read_ns, *readings = decoded.columns(_READINGS)
+    each, count = len(_READING_NAMES), len(read_ns)
+    codes = np.tile(np.arange(each, dtype=np.int32), count)
+    return raw.RawCounters(
+        np.concatenate([time, np.repeat(read_ns, each)]),
+        Text.concat([decoded.text(name), Text(codes, list(_READING_NAMES))]),
+        np.concatenate([value, np.stack(readings, axis=1).reshape(-1)]).astype(np.float64),
+    )
 
 
 def _library() -> ctypes.CDLL:

@@ -27,25 +27,28 @@ uint64_t nanoseconds(const timeval& time) {
 
 }  // namespace
 
-void write_counters(log::Writer& log, uint64_t now_ns) {
+void CounterWriter::write(log::Writer& log, uint64_t now_ns) {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
-  const struct {
-    const char* name;
-    uint64_t value;
-  } readings[] = {
-      {"rss_bytes", rss_bytes()},
-      {"cpu_user_ns", nanoseconds(usage.ru_utime)},
-      {"cpu_system_ns", nanoseconds(usage.ru_stime)},
-      {"minor_faults", static_cast<uint64_t>(usage.ru_minflt)},
-      {"major_faults", static_cast<uint64_t>(usage.ru_majflt)},
-      {"voluntary_switches", static_cast<uint64_t>(usage.ru_nvcsw)},
-      {"involuntary_switches", static_cast<uint64_t>(usage.ru_nivcsw)},
+  const uint64_t readings[kReadings] = {
+      rss_bytes(),
+      nanoseconds(usage.ru_utime),
+      nanoseconds(usage.ru_stime),
+      static_cast<uint64_t>(usage.ru_minflt),
+      static_cast<uint64_t>(usage.ru_majflt),
+      static_cast<uint64_t>(usage.ru_nvcsw),
+      static_cast<uint64_t>(usage.ru_nivcsw),
   };
-  for (const auto& reading : readings) {
-    log.begin(log::Record::Counter).number(now_ns).text(reading.name).number(reading.value);
-    log.end();
+  log.begin(log::Record::Readings).time_delta(now_ns);
+  for (size_t i = 0; i < kReadings; i++) {
+    log.signed_number(static_cast<int64_t>(readings[i] - written_[i]));
+    written_[i] = readings[i];
   }
+  log.end();
+}
+
+void CounterWriter::reset() {
+  for (uint64_t& value : written_) value = 0;
 }
 
 void LossWriter::write(log::Writer& log) {

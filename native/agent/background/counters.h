@@ -9,7 +9,16 @@
 
 namespace sonde {
 
-void write_counters(log::Writer& log, uint64_t now_ns);
+// One Readings record; values are written as differences, so it costs some 20 bytes.
+class CounterWriter {
+ public:
+  void write(log::Writer& log, uint64_t now_ns);
+  void reset();  // at the start of a log
+
+ private:
+  static constexpr size_t kReadings = 7;
+  uint64_t written_[kReadings] = {};
+};
 
 class LossWriter {
  public:

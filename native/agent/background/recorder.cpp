@@ -91,6 +91,7 @@ bool Recorder::open() {
   snprintf(path, sizeof path, "%s/raw/%d.%llu.slog", agent_options().folder, agent_pid(),
            static_cast<unsigned long long>(start_ns_));
   if (!log_.open(path)) return false;
+  counters_.reset();
   write_header();
   log_.begin(log::Record::Statistics).text("boot_id").number(read_boot_id());
   log_.end();
@@ -147,7 +148,7 @@ void Recorder::pass(uint64_t now_ns) {
   if (agent_options().waits) waits_.look(mono_ns());
   python_write_codes(log_);
   if (now_ns >= next_counters_ns_) {
-    write_counters(log_, now_ns);
+    counters_.write(log_, now_ns);
     next_counters_ns_ = now_ns + kCountersEveryNs;
   }
   losses_.write(log_);

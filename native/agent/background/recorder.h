@@ -45,6 +45,7 @@ class Recorder {
   WaitRecorder waits_;
   Blocks blocks_;
   Mappings mappings_;
+  CounterWriter counters_;
   LossWriter losses_;
   log::ProcessOrigin origin_ = log::ProcessOrigin::Started;
   uint64_t start_ns_ = 0;

@@ -34,11 +34,13 @@ enum class Record : uint8_t {
   Wait = 11,        // see SampleFields; weight is wall time off the CPU
   JitCode = 12,     // time, start, size, text name, text source (perfmap, jitdump, region)
   Loss = 13,        // text cause, text unit, count since the last Loss of that cause, text detail
-  Counter = 14,     // time, text name, value
+  Counter = 14,     // time, text name, value: any reading; the agent's own are Readings
   Block = 15,       // start ns, end ns, on (1) or off (0), CPU ns of the program's threads in it
   Statistics = 16,  // text name, value: the agent's own figures (handler ns, background CPU ns, …)
   Footer = 17,      // end ns, zigzag epoch offset ns, user ns, system ns, max rss bytes, reason (EndReason)
   Module = 18,      // time, pointer of an nn.Module, text path: named by the Python side
+  Readings = 19,    // time (delta as in Sample), then zigzag differences to the last Readings of the log: resident
+                    // bytes, user and system CPU ns, minor and major faults, voluntary and involuntary switches
 };
 
 // Order of the varints in Sample and Wait.

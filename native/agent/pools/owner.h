@@ -20,7 +20,8 @@ struct PoolOwner {
   uint32_t thread = kNoThread;        // owner's thread number
 };
 
-struct Origin;  // origin.h
+struct Origin;       // origin.h
+struct RegionTrail;  // trail.h
 
 struct PoolPosition {
   static constexpr unsigned kMostOuter = 4;
@@ -30,6 +31,8 @@ struct PoolPosition {
   const Origin* origin = nullptr;     // of what the outermost of them works on, or of what this thread does
   uint64_t origin_ticket = 0;         // see origin_stayed
   uint64_t region = 0;                // not 0: the owner may leave at any moment, see pool_owner_stayed
+  const RegionTrail* trail = nullptr;  // for a worker that spins after a region: what its opener left
+  uint64_t trail_number = 0;          // of that region
   Anchor worker_anchor;               // a local of the trampoline on the worker's own stack
   log::SampleState state = log::SampleState::Running;  // Spinning or Imbalance when busy waiting
 };

@@ -80,7 +80,12 @@ void waiting_position(bool in_runtime, PoolPosition* position) {
     return;
   }
   if (number == 0 || !is_open(number)) {
-    if (in_runtime || t_pool.worker) position->state = log::SampleState::Spinning;
+    if (!in_runtime && !t_pool.worker) return;
+    position->state = log::SampleState::Spinning;
+    if (number != 0 && t_pool.worker) {
+      position->trail = t_pool.last_trail;
+      position->trail_number = number;
+    }
     return;
   }
   if (in_runtime || t_pool.worker) position->state = log::SampleState::Imbalance;

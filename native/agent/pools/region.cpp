@@ -1,5 +1,7 @@
 #include "pools/region.h"
 
+#include "core/agent.h"
+#include "pools/trail.h"
 #include "python/frames.h"
 
 namespace sonde {
@@ -29,6 +31,11 @@ void open_region(Region* region) {
   }
   region->origin = current_origin(&region->origin_ticket);
   region->number = g_next_number.fetch_add(1, std::memory_order_relaxed);
+  RegionTrail* trail = agent_sampling() ? next_trail() : nullptr;
+  if (trail) {
+    leave_trail(*region, trail);
+    region->trail = trail;
+  }
   place(region->number).store(region->number, std::memory_order_release);
   t_pool.opened_number = region->number;
 }
@@ -54,6 +61,7 @@ InRegion::~InRegion() {
   t_pool.last_number = 0;  // no moment with a number and the other region's pointer
   std::atomic_signal_fence(std::memory_order_seq_cst);
   t_pool.last.store(region_, std::memory_order_relaxed);
+  t_pool.last_trail = region_->trail;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   t_pool.last_number = region_->number;
   std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -19,6 +19,7 @@ struct Region {
   const Origin* origin = nullptr;     // of the task that the opener was doing, see origin.h
   uint64_t origin_ticket = 0;
   uint64_t number = 0;
+  const RegionTrail* trail = nullptr;  // where the opener's Python code stood, for after the end
   void (*work)(void*) = nullptr;      // libgomp
   void* data = nullptr;
   void (*microtask)() = nullptr;      // libomp: called with argument_count pointers
@@ -32,6 +33,7 @@ struct PoolThread {
   uint64_t anchor = 0;                         // address in the trampoline's frame
   std::atomic<const Region*> last{nullptr};    // whose work it ran last, valid only while last_number is open
   uint64_t last_number = 0;
+  const RegionTrail* last_trail = nullptr;     // of that region
   uint64_t opened_number = 0;                  // the region it opened last
   bool worker = false;                         // has run work that another thread opened
 };

@@ -159,6 +159,47 @@ PythonWalk python_walk(void* thread_state, PythonFrame* out, size_t capacity) {
   return walk;
 }
 
+uint32_t python_places(void* thread_state, PythonPlace* out, uint32_t capacity, bool* truncated) {
+  *truncated = false;
+  const Interpreter* python = interpreter();
+  if (python == nullptr || thread_state == nullptr) return 0;
+  const Layout& layout = python->layout;
+  uint32_t fault = 0, count = 0, steps = 0;
+  uint64_t frame = start_of(layout, reinterpret_cast<uint64_t>(thread_state), &fault).newest;
+  for (; frame != 0 && !fault && steps < 2 * capacity; ++steps) {
+    if (is_shim(layout, frame, &fault)) {
+      if (count > 0) out[count - 1].entry = true;
+    } else {
+      if (count == capacity) {
+        *truncated = true;
+        break;
+      }
+      PythonPlace& place = out[count++];
+      place.code = load<uint64_t>(frame, layout.frame_code, &fault) & ~kTagBits;
+      place.instruction = instruction_offset(layout, frame, place.code, &fault);
+      place.entry = layout.every_frame_enters || (layout.frame_is_entry != kAbsent &&
+                                                  load<uint8_t>(frame, layout.frame_is_entry, &fault) != 0);
+    }
+    frame = load<uint64_t>(frame, layout.frame_previous, &fault);
+  }
+  return fault ? 0 : count;
+}
+
+PythonWalk python_name_places(const PythonPlace* places, uint32_t count, PythonFrame* out, size_t capacity) {
+  PythonWalk walk;
+  const Interpreter* python = interpreter();
+  if (python == nullptr) return walk;
+  const Layout& layout = python->layout;
+  for (uint32_t i = 0; i < count && i < capacity; ++i) {
+    uint32_t fault = 0;
+    const uint64_t code = places[i].code;
+    if (load<uint64_t>(code, layout.object_type, &fault) != python->code_type || fault) return {.failed = true};
+    out[i] = {code_lookup(layout, code).number, places[i].instruction, 0, 0, places[i].entry};
+    ++walk.count;
+  }
+  return walk;
+}
+
 Anchor python_anchor(void* thread_state, const StackBounds& stack) {
   const Interpreter* python = interpreter();
   if (python == nullptr || thread_state == nullptr) return {};

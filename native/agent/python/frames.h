@@ -19,6 +19,13 @@ struct PythonFrame {
   bool entry;           // first Python frame of an interpreter call: one native eval frame each
 };
 
+// A frame as its thread had it at an earlier moment: enough to name it later, as long as its code lives.
+struct PythonPlace {
+  uint64_t code;        // address
+  int32_t instruction;
+  bool entry;
+};
+
 struct PythonWalk {
   uint16_t count = 0;
   bool truncated = false;
@@ -39,6 +46,11 @@ void* python_thread_state();
 // Async-signal-safe. Leaf first. Works on another thread's state while that thread is
 // stopped or waits for us (pool owner), and on a running one with `failed` possible.
 PythonWalk python_walk(void* thread_state, PythonFrame* out, size_t capacity);
+
+// Async-signal-safe. The calling thread's frames (or those of a thread that waits for it), leaf first: a few
+// loads each, nothing is named. And naming them later; `failed`: some code is gone by then.
+uint32_t python_places(void* thread_state, PythonPlace* out, uint32_t capacity, bool* truncated);
+PythonWalk python_name_places(const PythonPlace* places, uint32_t count, PythonFrame* out, size_t capacity);
 
 // Async-signal-safe. A stack address inside the innermost interpreter frame, or 0.
 Anchor python_anchor(void* thread_state, const StackBounds& stack);

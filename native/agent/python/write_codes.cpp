@@ -4,9 +4,13 @@
 #include "log/loss.h"
 #include "python/code_table.h"
 #include "python/frames.h"
+#include "python/interpreter.h"
+#include "python/line_table.h"
 
 namespace sonde {
 namespace {
+
+uint8_t short_table[64u << 10];  // a larger one is written as it is
 
 constexpr uint32_t kMaxNumber = 1u << 18;  // numbers are smaller (code_table.cpp)
 uint64_t wanted[kMaxNumber / 64];          // bit: written, or waiting in `pending`
@@ -31,12 +35,19 @@ void python_write_codes(log::Writer& log) {
       pending[kept++] = number;
       continue;
     }
+    auto lines = reinterpret_cast<const uint8_t*>(code.line_table);
+    size_t lines_size = code.line_table_size;
+    const python::Interpreter* python = python::interpreter();
+    if (python && python->layout.position == python::Position::Pointer) {  // 3.10 has lines only
+      const size_t shorter = python::lines_only(lines, lines_size, short_table, sizeof short_table);
+      if (shorter && shorter < lines_size) lines = short_table, lines_size = shorter;
+    }
     log.begin(log::Record::Code)
         .number(number)
         .bytes(code.name, code.name_size)
         .bytes(code.file, code.file_size)
         .number(static_cast<uint64_t>(code.first_line < 0 ? 0 : code.first_line))
-        .bytes(code.line_table, code.line_table_size);
+        .bytes(lines, lines_size);
     log.end();
   }
   pending.resize_down(kept);

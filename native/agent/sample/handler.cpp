@@ -74,6 +74,21 @@ void walk_owners(Thread* thread, Found* found) {
   }
 }
 
+// A worker that spins after a region's end: no work, but it is that region's doing. What its opener left of
+// its Python code names it, unless the opener has opened another since.
+void follow_trail(Thread* thread, Found* found) {
+  RegionTrail& trail = thread->trail_read;
+  PoolPosition& pool = found->pool;
+  if (!read_trail(*pool.trail, pool.trail_number, &trail) || trail.thread == thread->number) return;
+  const PythonWalk python = python_name_places(trail.place, trail.count, thread->python, kMaxPythonFrames);
+  if (python.failed || (python.count == 0 && trail.origin == nullptr)) return;
+  found->python = python;
+  found->owner_number = trail.thread;
+  if (trail.truncated) found->owner.end = WalkEnd::Truncated;
+  pool.origin = trail.origin;
+  pool.origin_ticket = trail.origin_ticket;
+}
+
 void walk_all(Thread* thread, const Registers& registers, Found* found) {
   PoolPosition& pool = found->pool = pool_position(registers.pc());
   void* python_state = python_thread_state();
@@ -88,7 +103,11 @@ void walk_all(Thread* thread, const Registers& registers, Found* found) {
     owners_python = !python_state && pool.owner->python_state;
     if (owners_python) python_state = pool.owner->python_state;
   }
-  if (python_state) found->python = python_walk(python_state, thread->python, kMaxPythonFrames);
+  if (python_state) {
+    found->python = python_walk(python_state, thread->python, kMaxPythonFrames);
+  } else if (pool.trail) {
+    follow_trail(thread, found);
+  }
   if (pool.owner && !pool_owner_stayed(pool)) {  // it moved on while we walked: what we saw is a mixture
     found->owner = WalkResult{};
     found->owner_number = kNoThread;

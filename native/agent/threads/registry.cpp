@@ -91,6 +91,7 @@ void read_stack_bounds(Thread* thread) {
 
 Thread* current_thread() { return self; }
 uint32_t current_thread_number() { return self ? self->number : kNoThread; }
+RegionTrail* next_trail() { return self ? &self->trail[self->trails++ % 2] : nullptr; }
 StackBounds current_stack_bounds() { return self ? self->stack : StackBounds{}; }
 
 Thread* take_thread() {

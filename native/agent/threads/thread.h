@@ -11,6 +11,7 @@
 #include "common/histogram.h"
 #include "core/options.h"
 #include "log/format.h"
+#include "pools/trail.h"
 #include "python/frames.h"
 #include "sample/ring.h"
 #include "threads/current.h"
@@ -76,6 +77,9 @@ struct Thread {
   NativeFrame* owner_native = nullptr;
   PythonFrame* python = nullptr;
   Ring ring;
+  RegionTrail trail[2];               // of the parallel regions that it opened last, in turn
+  uint32_t trails = 0;                // how many it has left
+  RegionTrail trail_read;             // scratch: of the one that it served last
 
   // Background thread only.
   bool announced = false;

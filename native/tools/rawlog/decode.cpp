@@ -111,6 +111,7 @@ bool Columns::decode_record(size_t type, const uint8_t* at, const uint8_t* end) 
     if (!read_varint(at, end, &value)) return false;
     switch (fields[i]) {
       case 'z': row[i] = unzigzag(value); break;
+      case 'c': row[i] = unzigzag(value) + (columns_[type][i].empty() ? 0 : columns_[type][i].back()); break;
       case 'd':
         time += static_cast<uint64_t>(unzigzag(value));
         row[i] = static_cast<int64_t>(time);

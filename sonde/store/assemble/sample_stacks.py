@@ -1,7 +1,9 @@
 """Samples of one log → one stack number each.
 
 A pool worker's stack is its owner's, up to where the owner opened the region, then a
-`[pool]` boundary, then the worker's own frames.
+`[pool]` boundary, then the worker's own frames. A worker that spins after the region's end does
+no work for it: its stack is the Python code that opened the region, then the boundary
+`spin after region` instead.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from sonde.store.raw import WALK_RESIDUAL, RawLog, RawSamples
 
 RESIDUAL = Frame("label", "CPU time between samples", "CPU time between samples")
 UNKNOWN = Frame("label", "no stack")
-WAITING = 3  # SampleState
+SPINNING, WAITING = 1, 3  # SampleState
 
 
 @dataclass(frozen=True)
@@ -74,21 +76,40 @@ class SampleStacks:
     def of(self, samples: RawSamples) -> Stacked:
         epoch = self._epochs(samples)
         residual = (samples.walk_end == WALK_RESIDUAL) & (samples.state != WAITING)
-        columns = (samples.native, samples.python, samples.owner_native, samples.owner >= 0, epoch, residual)
+        pooled = samples.owner >= 0
+        spinning = pooled & (samples.state == SPINNING)
+        columns = (
+            samples.native,
+            samples.python,
+            samples.owner_native,
+            pooled,
+            epoch,
+            residual,
+            spinning,
+        )
         first, inverse = _distinct([np.asarray(c, np.int64) for c in columns])
         rows = zip(*(np.asarray(c)[first].tolist() for c in columns), strict=True)
         numbers = [self._stack(*row) for row in rows]
         stack = np.array(numbers, np.int32)[inverse] if numbers else np.zeros(0, np.int32)
         return Stacked(stack, self._inexact(samples))
 
-    def _stack(self, native: int, python: int, owner: int, pooled: bool, epoch: int, residual: bool) -> int:
+    def _stack(
+        self,
+        native: int,
+        python: int,
+        owner: int,
+        pooled: bool,
+        epoch: int,
+        residual: bool,
+        spinning: bool,
+    ) -> int:
         if not native and not python and not owner:
             return self._stacks.push(-1, self._frames.number(RESIDUAL if residual else UNKNOWN))
         time_ns = int(self._boundaries[epoch - 1]) if epoch else timeline.BEFORE_ALL
         if not pooled:
             return self._merger.stack(native, python, time_ns)
         owners = self._merger.owners_python(native, python)
-        base = self._stacks.push_pool(self._merger.stack(owner, owners, time_ns))
+        base = self._stacks.push_pool(self._merger.stack(owner, owners, time_ns), spinning)
         return self._merger.stack(native, python, time_ns, base, below=owners)
 
     def _epochs(self, samples: RawSamples) -> npt.NDArray[np.int64]:

@@ -18,6 +18,7 @@ from sonde.symbols.torchnames import Mark, Operator
 
 NO_STACK = -1
 POOL = Frame("label", "pool", "pool")  # between the owner's frames and a worker's
+SPIN_AFTER = Frame("label", "spin after region", "spin after region")  # the same when the work is done
 
 
 class StackTable:
@@ -63,9 +64,9 @@ class StackTable:
             self._operator[stack] = operator  # a further entry below is a call of its own
         return stack
 
-    def push_pool(self, stack: int) -> int:
-        """Adds the boundary between an owner and who works for it."""
-        return self.push(stack, self._frames.number(POOL))
+    def push_pool(self, stack: int, spinning: bool = False) -> int:
+        """Adds the boundary between an owner and who works for it, or `spinning` has nothing more to do."""
+        return self.push(stack, self._frames.number(SPIN_AFTER if spinning else POOL))
 
     def push_python(self, stack: int, frame: int, module: int | None, kernel: str | None = None) -> int:
         """Adds a Python frame; before it the module whose call begins there, after it the kernel it calls."""
@@ -102,10 +103,10 @@ class StackTable:
 
     def frames_below_pool(self, nodes: Iterable[int]) -> set[int]:
         """Frame numbers on the way from these nodes up to the root, or to a pool's boundary."""
-        boundary = self._frames.find(POOL)
+        boundaries = (self._frames.find(POOL), self._frames.find(SPIN_AFTER))
         visited: set[int] = set()
         for node in nodes:
-            while node >= 0 and node not in visited and self._frame[node] != boundary:
+            while node >= 0 and node not in visited and self._frame[node] not in boundaries:
                 visited.add(node)
                 node = self._parent[node]
         return {self._frame[node] for node in visited}

@@ -42,7 +42,10 @@ SAMPLES = TableSpec(
         text("state", "running, spinning (busy waiting), imbalance (waiting at a region's end) or waiting"),
         text("reason", "for waiting: lock, gil, io, sleep, fault, preempted, idle or other; else null"),
         i64("weight_ns", "CPU time, or wall time for waiting, that it stands for", "ns"),
-        i32("owner", "thread that opened the parallel region the worker is in, -1 when none"),
+        i32(
+            "owner",
+            "thread that opened the parallel region the worker is in (spinning: that it was in last), -1 none",
+        ),
         i64("op", "operator call in `ops`, -1 when outside a window"),
         i32("step", "step in `marks` that holds the moment, -1 when none"),
         text("walk", "how the native walk ended: root, or why it stopped short"),

@@ -45,7 +45,7 @@ def tables() -> dict[str, Table]:
         time_ns=range(6),
         thread=[0, 0, 0, 1, 0, 2],
         stack=[5, 6, 7, 8, 5, 5],
-        state=Text.of(["running", "running", "running", "spinning", "waiting", "running"]),
+        state=Text.of(["running", "running", "running", "imbalance", "waiting", "running"]),
         weight_ns=[10**9, 10**9, 10**9, 10**9, 5 * 10**9, 10**9],
         owner=[-1, -1, -1, 0, -1, -1],
         walk=Text.of(["root", "no_cfi", "root", "root", "root", "residual"]),

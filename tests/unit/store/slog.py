@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 
 HEADER, BASE, THREAD_START, THREAD_END, MAPPING, UNMAPPING, NODE, PYTHON_NODE, CODE = range(1, 10)
-SAMPLE, WAIT, JIT_CODE, LOSS, COUNTER, BLOCK, STATISTICS, FOOTER, MODULE = range(10, 19)
+SAMPLE, WAIT, JIT_CODE, LOSS, COUNTER, BLOCK, STATISTICS, FOOTER, MODULE, READINGS = range(10, 20)
 
 
 def varint(value: int) -> bytes:

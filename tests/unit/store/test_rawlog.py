@@ -162,3 +162,20 @@ def test_columns_outlive_the_decoder(tmp_path: Path) -> None:
     for _ in range(5):
         decode(tmp_path, example().data())
     assert np.array_equal(first.samples.weight_ns, copies)
+
+
+def test_readings_are_differences_and_the_end_of_the_handler_may_be_missing(tmp_path: Path) -> None:
+    log = slog.Slog().header().base(1000)
+    log.record(slog.READINGS, ("z", 5), *(("z", value) for value in (100, 20, 3, 4, 0, 6, 7)))
+    log.record(slog.READINGS, ("z", 10), *(("z", value) for value in (-40, 1, 1, 0, 0, 2, 0)))
+    log.sample(1, 2, 0)
+    log.record(slog.SAMPLE, 1, ("z", 3), 0, 0, 0, 0, 10, 0, 0, 0, 2, 100)
+    path = tmp_path / "1.slog"
+    path.write_bytes(log.data())
+    found = read_raw_log(path)
+    rss = found.counters.name.equals("rss_bytes")
+    assert found.counters.value[rss].tolist() == [100, 60]
+    assert found.counters.time_ns[rss].tolist() == [1005, 1015]
+    assert found.counters.value[found.counters.name.equals("voluntary_switches")].tolist() == [6, 8]
+    assert found.samples.handler_ns.tolist() == [0, 25_600]
+    assert found.samples.time_ns.tolist() == [1017, 1020]
