@@ -36,17 +36,44 @@ def default_folder() -> Path | None:
     return Path(base) / "sonde"
 
 
+class Known:
+    """Offset → Resolved. A library's file holds what all runs ever asked for; a line is parsed when it is asked for."""
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        self._line = {line.partition(b",")[0]: line for line in lines}  # `[OFFSET` is how a line begins
+        self._parsed: dict[int, Resolved] = {}
+
+    def get(self, offset: int) -> Resolved | None:
+        found = self._parsed.get(offset)
+        if found is None and (line := self._line.get(b"[%d" % offset)) is not None:
+            found = _parse(line)
+            if found is not None:
+                self._parsed[offset] = found
+        return found
+
+    def update(self, fresh: dict[int, Resolved]) -> None:
+        self._parsed.update(fresh)
+
+
+def _parse(line: bytes) -> Resolved | None:
+    try:
+        _, address, start, name, frames = json.loads(line)
+        return Resolved(address, start, name, tuple((f, p, n) for f, p, n in frames))
+    except (ValueError, TypeError):
+        return None  # a line cut short by a crash or mixed by a filesystem without atomic appends
+
+
 class SymbolCache:
     """Offsets of one library → Resolved. `key` is its build id and whether lines were available."""
 
     def __init__(self, folder: Path | None, key: str) -> None:
         safe = re.sub(r"[^0-9A-Za-z_.-]", "_", key)
         self._path = folder / f"symbols-v{VERSION}" / f"{safe}.jsonl" if folder else None
-        self._known: dict[int, Resolved] | None = None
+        self._known: Known | None = None
 
-    def known(self) -> dict[int, Resolved]:
+    def known(self) -> Known:
         if self._known is None:
-            self._known = dict(self._read())
+            self._known = Known(self._lines())
         return self._known
 
     def add(self, fresh: dict[int, Resolved], keep: bool = True) -> None:
@@ -68,16 +95,8 @@ class SymbolCache:
         except OSError:
             return
 
-    def _read(self) -> Iterable[tuple[int, Resolved]]:
-        if self._path is None:
-            return
+    def _lines(self) -> list[bytes]:
         try:
-            lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+            return self._path.read_bytes().split(b"\n") if self._path else []
         except OSError:
-            return
-        for line in lines:
-            try:
-                offset, address, start, name, frames = json.loads(line)
-                yield offset, Resolved(address, start, name, tuple((f, p, n) for f, p, n in frames))
-            except (ValueError, TypeError):
-                continue  # a line cut short by a crash or mixed by a filesystem without atomic appends
+            return []

@@ -17,6 +17,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _KERNEL_START = 0xFFFF_8000_0000_0000
 # Behind the last symbol, or in a gap as large, is no function of the kernel (freed code, JIT of BPF without name).
 _MOST_BYTES = 1 << 20
+_CODE = frozenset((" t ", " T ", " w ", " W "))
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class KernelNames:
     """The functions of one kernel, by address."""
 
     def __init__(self, functions: Iterable[KernelFunction] = (), missing: str | None = None) -> None:
-        self._functions = sorted(functions, key=lambda f: f.start)
-        self._starts = [f.start for f in self._functions]
+        self._functions: dict[int, KernelFunction | str] = {f.start: f for f in functions}
+        self._starts = sorted(self._functions)
         self.missing = missing
 
     @classmethod
@@ -47,20 +48,24 @@ class KernelNames:
             text = table.read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             return cls(missing=f"kernel functions have no names: {table}: {error.strerror}")
-        functions = list(_functions(text))
-        if functions and not any(f.start for f in functions):
+        lines = _code_lines(text)
+        if lines.keys() == {0}:
             return cls(
                 missing="kernel functions have no names: kernel.kptr_restrict hides their addresses; "
                 "sysctl kernel.kptr_restrict=0, or finalise as root"
             )
-        return cls(functions)
+        names = cls()
+        names._functions.update((start, line) for start, line in lines.items() if start >= _KERNEL_START)
+        names._starts = sorted(names._functions)
+        return names
 
     def at(self, address: int) -> KernelFunction | None:
         """The function around an address, None when unknown."""
         row = bisect_right(self._starts, address) - 1
         if row < 0 or address - self._starts[row] > _MOST_BYTES:
             return None
-        return self._functions[row]
+        found = self._functions[self._starts[row]]
+        return _function(found) if isinstance(found, str) else found
 
 
 def boot_number(boot: Path = _BOOT_ID) -> int | None:
@@ -71,19 +76,17 @@ def boot_number(boot: Path = _BOOT_ID) -> int | None:
         return None
 
 
-def _functions(text: str) -> Iterable[KernelFunction]:
-    """Lines are `ffffffff81000000 T _stext` or `ffffffffc0000000 t init [ext4]`; of aliases the first counts."""
-    seen: set[int] = set()
-    hidden = False
-    for line in text.splitlines():
-        words = line.split()
-        if len(words) < 3 or words[1] not in "tTwW":
-            continue
-        start = int(words[0], 16)
-        if start in seen and (start or hidden):
-            continue
-        if start and start < _KERNEL_START:
-            continue  # per-CPU data, offsets
-        seen.add(start)
-        hidden |= start == 0
-        yield KernelFunction(words[2], start, words[3] if len(words) > 3 else "[kernel]")
+def _code_lines(text: str) -> dict[int, str]:
+    """Lines of functions by address; of aliases the first counts. A hundred thousand, of which a recording
+    asks for dozens: a line is taken apart when it is asked for."""
+    lines = [line for line in text.split("\n") if line[16:19] in _CODE]
+    found: dict[int, str] = {}
+    for line in reversed(lines):
+        found[int(line[:16], 16)] = line
+    return found
+
+
+def _function(line: str) -> KernelFunction:
+    """`ffffffff81000000 T _stext` or `ffffffffc0000000 t init [ext4]`."""
+    words = line.split()
+    return KernelFunction(words[2], int(words[0], 16), words[3] if len(words) > 3 else "[kernel]")

@@ -39,11 +39,11 @@ class Resolver:
             opened = self._caches[path, build_id] = (SymbolCache(self._folder, key), debug)
         cache, debug = opened
         known = cache.known()
-        wanted = sorted({o for o in offsets if o not in known})
+        wanted = sorted({o for o in offsets if known.get(o) is None})
         if wanted and path not in self.missing:
             fresh, whole = _read(file, debug, wanted)
             cache.add(fresh, keep=whole)
-        return [known.get(offset, _UNKNOWN) for offset in offsets]
+        return [known.get(offset) or _UNKNOWN for offset in offsets]
 
     def kernel_names(self, boot_id: int | None) -> KernelNames:
         """Names of the running kernel's functions, if it is the one of the recording."""
