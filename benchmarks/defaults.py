@@ -1,10 +1,13 @@
 """What `sonde run` with its defaults costs each example: CPU time of the program's processes, as a ratio to nothing.
 
-Usage: python -m benchmarks.defaults [--rounds N] [--examples vae gpt …] [--scale S]
+Usage: python -m benchmarks.defaults [--rounds N] [--examples vae gpt …] [--scale S] [--threads N]
+Takes about 110 s per round on two idle cores.
 Plain and recorded runs alternate, in random order within a round, and the ratio is taken within the round. CPU time
 is user plus system of the program and all its children, as the kernel accounts it; what Sonde does after the
-program has ended is measured apart (`after_s`), and so is what it does before (`before_s`). Steps are multiplied by
---scale. Printed per example: median and range of the ratio; then the sum over all examples, round by round.
+program has ended is measured apart (`after_s`). OpenMP's workers spin while they wait, so with more than one thread CPU
+time follows the clock on the wall and everything that disturbs it; --threads 1 compares work alone. Steps are
+multiplied by --scale. Printed: the ratios of each round; then per example median and range of the ratio; then the sum
+over all examples.
 """
 
 from __future__ import annotations
@@ -30,14 +33,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--scale", type=float, default=1.0, help="times the examples' own number of steps")
+    parser.add_argument("--threads", type=int, default=0, help="OMP_NUM_THREADS; 0 leaves it as it is")
     parser.add_argument("--examples", nargs="+", default=list(STEPS))
     parser.add_argument("--options", default="", help="further options of sonde run")
     options = parser.parse_args()
+    if options.threads:
+        os.environ["OMP_NUM_THREADS"] = str(options.threads)
     order = random.Random(1)
     found: dict[str, list[dict[str, float]]] = {name: [] for name in options.examples}
-    for _ in range(options.rounds):
+    for number in range(options.rounds):
         for name in options.examples:
             one: dict[str, float] = {}
             for recorded in order.sample([False, True], 2):
@@ -45,6 +51,9 @@ def main() -> None:
                     name, max(round(STEPS[name] * options.scale), 1), recorded, options.options.split()
                 )
             found[name].append({**one, "ratio": one["recorded_s"] / one["plain_s"]})
+        plain, recorded = (sum(found[n][-1][key] for n in found) for key in ("plain_s", "recorded_s"))
+        ratios = " ".join(f"{name} {values[-1]['ratio']:.3f}" for name, values in found.items())
+        print(f"round {number}: {ratios}; in sum {recorded / plain:.4f} of {plain:.1f} s", flush=True)
     rows = []
     for name, values in found.items():
         ratios = sorted(v["ratio"] for v in values)
@@ -62,7 +71,18 @@ def main() -> None:
         for i in range(options.rounds)
     )
     print(f"{'in sum':12} {statistics.median(sums):.3f}  [{sums[0]:.3f}, {sums[-1]:.3f}]")
-    print(write("defaults", {"rounds": options.rounds, "scale": options.scale, "rows": rows, "sums": sums}))
+    print(
+        write(
+            "defaults",
+            {
+                "rounds": options.rounds,
+                "scale": options.scale,
+                "threads": options.threads,
+                "rows": rows,
+                "sums": sums,
+            },
+        )
+    )
 
 
 def run(name: str, steps: int, recorded: bool, options: list[str]) -> dict[str, float]:
@@ -96,7 +116,8 @@ def _figures(target: Path) -> dict[str, float]:
     recording = open_recording(target)
     processes, marks = recording.table("processes"), recording.table("marks")
     first = int(processes.array("process").argmin())
-    cpu_s = (processes.array("cpu_user_ns")[first] + processes.array("cpu_system_ns")[first]) / 1e9
+    usage = recording.meta.details["rusage"]  # wait4 of the program: children that it waited for included
+    cpu_s = (usage["user_ns"] + usage["system_ns"]) / 1e9
     windows = marks.take(marks.text("kind").equals("window"))
     costs = [json.loads(text or "{}").get("cost_ns", 0) for text in windows.text("extra").tolist()]
     end_ns = int(processes.array("end_ns")[first])

@@ -2,8 +2,10 @@
 
 Operators are B/E pairs of category "operator", one track per device and engine thread. MXNet writes each of
 them a second time as an asynchronous b/e pair under another process: those are not read, or
-everything would count twice. Thread ids are 64-bit hashes beyond what a float or an int64
-holds, so threads are numbered in the order of their appearance. Times are microseconds of the epoch.
+everything would count twice. Calls of MXNet's API (MXImperativeInvokeEx, MXExecutorForward, …) are
+b/e pairs of category "MXNET_C_API" and become rows of kind "annotation" on tracks of their own.
+Thread ids are 64-bit hashes beyond what a float or an int64 holds, so threads are numbered in the
+order of their appearance. Times are microseconds of the epoch.
 There are no shapes, no stacks and no link from API call to operator.
 """
 
@@ -26,6 +28,8 @@ from sonde.store.meta import Meta
 from sonde.store.recording import Recording
 
 MEMORY_PREFIX = "Memory: "
+API = "MXNET_C_API"
+PHASES: dict[Any, tuple[str, str]] = {"operator": ("B", "E"), API: ("b", "e")}
 SIGNS = (b'"cpu pinned/"', b"MXNET_C_API")
 
 
@@ -54,7 +58,7 @@ def read(path: Path) -> Recording:
         end_ns=end,
         parent=parents(thread, start, end),
         name=[call[2] for call in calls],
-        kind=["op"] * len(calls),
+        kind=["annotation" if call[5] else "op" for call in calls],
         cpu_mem_bytes=np.zeros(len(calls), np.int64),
         device_mem_bytes=np.zeros(len(calls), np.int64),
     )
@@ -115,20 +119,21 @@ def _events(path: Path) -> list[dict[str, Any]]:
     return [e for e in events if isinstance(e, dict)]
 
 
-def _pairs(events: list[dict[str, Any]]) -> tuple[list[tuple[Any, Any, str, int, int]], int]:
-    """(pid, tid, name, start µs, end µs) of each operator, and the number of events without a partner."""
+def _pairs(events: list[dict[str, Any]]) -> tuple[list[tuple[Any, Any, str, int, int, bool]], int]:
+    """(pid, tid, name, start µs, end µs, is API) of each call, and the number of events without a partner."""
     open_calls: dict[tuple[Any, Any], list[tuple[str, int]]] = {}
     calls = []
     unpaired = 0
     for event in events:
-        if event.get("cat") != "operator" or event.get("ph") not in ("B", "E"):
+        category, phase = event.get("cat"), event.get("ph")
+        if phase not in PHASES.get(category, ()):
             continue
         stack = open_calls.setdefault((event["pid"], event["tid"]), [])
-        if event["ph"] == "B":
+        if phase in ("B", "b"):
             stack.append((event["name"], event["ts"]))
         elif stack and stack[-1][0] == event["name"]:
             name, start = stack.pop()
-            calls.append((event["pid"], event["tid"], name, start, event["ts"]))
+            calls.append((event["pid"], event["tid"], name, start, event["ts"], category == API))
         else:
             unpaired += 1
     unpaired += sum(len(stack) for stack in open_calls.values())

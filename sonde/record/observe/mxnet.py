@@ -1,6 +1,6 @@
 """MXNet: start its own profiler when the program imports it, and have the trace written to raw/.
 
-Operators, symbolic and imperative, and memory; not the API calls, which are nine tenths of the events.
+Operators, symbolic and imperative, and memory; API calls, which are nine tenths of the events, with `--window all`.
 A program that configures the profiler itself has the right of way: ours stops, and a
 loss says so. raw/PID.mxnet.json is MXNet's own Chrome trace, on the wall clock.
 """
@@ -28,7 +28,7 @@ def observe(mxnet: Any, seen: Observation) -> None:
         profile_symbolic=True,
         profile_imperative=True,
         profile_memory=True,
-        profile_api=False,
+        profile_api=seen.session.options.get("window") == "all",
         aggregate_stats=False,
         continuous_dump=False,
         filename=path,

@@ -29,7 +29,7 @@ def test_a_program_that_never_gets_steady_is_recorded_all_the_same() -> None:
 
 
 def test_a_window_waits_until_it_fits() -> None:
-    budget = Budget(0.02, modules=1000)
+    budget = Budget(0.02, modules=200)
     for _ in range(5):
         budget.step(1.0)
     assert budget.steps_to_record(lambda: 1.0) == 0
