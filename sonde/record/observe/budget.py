@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from statistics import median
 
 FEWEST_STEPS_BEFORE = 3  # compilers, caches and allocators settle in the first steps
 MOST_STEPS_BEFORE = 20  # after this many the program is as steady as it gets
@@ -89,5 +88,5 @@ class Budget:
         if len(self.durations_s) >= MOST_STEPS_BEFORE:
             return True
         recent = self.durations_s[-FEWEST_STEPS_BEFORE:]
-        middle = median(recent)
+        middle = sorted(recent)[len(recent) // 2]  # of three; `statistics` would cost an import of 3 ms
         return max(recent) <= STEADY_RATIO * middle and min(recent) * STEADY_RATIO >= middle
