@@ -26,7 +26,7 @@ pytestmark = [
 def insights(name: str, folder: Path, *words: str) -> list[str]:
     """Rules that speak of a pitfall, best first."""
     target = folder / f"{name}{''.join(words)}.sonde"
-    program = [str(PITFALLS / f"{name}.py"), "--seconds", "1", *words]
+    program = [str(PITFALLS / f"{name}.py"), "--seconds", "2", *words]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     for command in (["run", "--quiet", "-o", str(target), *program], ["insights", "--json", str(target)]):
         done = subprocess.run(
