@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--workloads", nargs="+", default=["op_dense", "conv_net", "transformer", "loader"])
     parser.add_argument("--only", nargs="+", help="names of peers, beside nothing")
     options = parser.parse_args()
-    inside = measure_inside(options.inside) if options.inside else []
+    inside = measure_inside(options.inside, options.only) if options.inside else []
     peers = present(options.only) if options.rounds else []
     rows = []
     for workload in options.workloads if peers else ():
@@ -52,13 +52,17 @@ def main() -> None:
     print(write("overhead", result))
 
 
-def measure_inside(seconds: float) -> list[dict[str, object]]:
+def measure_inside(seconds: float, only: list[str] | None) -> list[dict[str, object]]:
     """On the op-dense loop, in one process each."""
     rows: list[dict[str, object]] = []
     for rate_hz in (100, 1000):
-        rows.append({"profiler": f"sonde {rate_hz} Hz", **blocks_of_sonde(rate_hz, seconds)})
+        name = f"sonde {rate_hz} Hz"
+        if not only or name in only:
+            rows.append({"profiler": name, **blocks_of_sonde(rate_hz, seconds)})
     for kind in ("default", "shapes", "stacks"):
-        rows.append({"profiler": f"torch.profiler {kind}", **blocks_of_torch(kind, seconds)})
+        name = f"torch.profiler {kind}"
+        if not only or name in only:
+            rows.append({"profiler": name, **blocks_of_torch(kind, seconds)})
     for row in rows:
         print(
             f"in process   {row['profiler']:22} {row['share']:+.2%}  [{row['low']:+.2%}, {row['high']:+.2%}]"
