@@ -97,8 +97,8 @@ export async function eachView({ check, expect }, views, word) {
       await table.focus();
       await page.keyboard.press("ArrowDown");
       await page.keyboard.press("ArrowDown");
-      const chosen = await page.locator(".table-row").evaluateAll((rows) => rows.map((row) => row.getAttribute("aria-selected")).indexOf("true"));
-      const rows = await page.locator(".table-row").count();
+      const chosen = await table.locator(".table-row").evaluateAll((rows) => rows.map((row) => row.getAttribute("aria-selected")).indexOf("true"));
+      const rows = await table.locator(".table-row").count();
       expect(chosen === Math.min(1, rows - 1), `row ${chosen} of ${rows} is chosen`);
     }, small);
     if (ZOOMS[view]) {
