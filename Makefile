@@ -11,7 +11,10 @@ PY := $(VENV)/bin/python
 SONDE := $(VENV)/bin/sonde
 NATIVE_SOURCES := $(shell find native CMakeLists.txt -type f \( -name '*.cpp' -o -name '*.h' -o -name '*.S' -o -name 'CMakeLists.txt' \))
 # Tests that start programs but look at no clock: they may share the cores. The rest runs alone.
-SIDE_BY_SIDE := tests/browser tests/readers tests/native tests/workloads/unwind tests/e2e/test_examples.py
+SIDE_BY_SIDE := tests/browser tests/readers tests/native \
+  $(addprefix tests/workloads/,unwind observer jit test_key_averages.py) \
+  $(addprefix tests/e2e/test_,examples.py attribution.py entries.py join.py memory_view.py mxnet.py primitives.py trainers.py) \
+  $(addprefix tests/lifecycle/test_,compile.py install.py native_parts.py native_primitives.py primitives.py trace_mutations.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench soak proofs fuzz traces web native clean

@@ -104,8 +104,10 @@ def test_an_end_from_outside_keeps_what_was_measured(
     program: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     journal = tmp_path / "j.jsonl"
+    # A shell makes what it starts in the background ignore Ctrl-C, and the tests may run so.
+    default = ("env", f"--default-signal={number.name.removeprefix('SIG')}")
     process = subprocess.Popen(
-        [sys.executable, "-m", "sonde", "tune", "--journal", journal, *map(str, command(program))],
+        [*default, sys.executable, "-m", "sonde", "tune", "--journal", journal, *map(str, command(program))],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     deadline = time.monotonic() + 120

@@ -60,16 +60,19 @@ int32_t instruction_offset(const Layout& layout, uint64_t frame, uint64_t code, 
   return offset < 0 || offset > kMaxInstruction ? -1 : static_cast<int32_t>(offset);
 }
 
+uint64_t first_local(const Layout& layout, uint64_t frame, uint32_t* fault) {
+  return load<uint64_t>(frame, layout.frame_locals, fault) & ~kTagBits;
+}
+
 // Local 0, looked up in its cell when an inner function captures it (as in Module._call_impl).
-uint64_t module_pointer(const Interpreter& python, uint64_t frame) {
+uint64_t module_pointer(const Interpreter& python, uint64_t local) {
   uint32_t fault = 0;
   const Layout& layout = python.layout;
-  uint64_t self = load<uint64_t>(frame, layout.frame_locals, &fault) & ~kTagBits;
-  if (fault || self == 0) return 0;
-  if (load<uint64_t>(self, layout.object_type, &fault) == python.cell_type && !fault) {
-    self = load<uint64_t>(self, layout.cell_contents, &fault) & ~kTagBits;
+  if (local == 0) return 0;
+  if (load<uint64_t>(local, layout.object_type, &fault) == python.cell_type && !fault) {
+    local = load<uint64_t>(local, layout.cell_contents, &fault) & ~kTagBits;
   }
-  return fault ? 0 : self;
+  return fault ? 0 : local;
 }
 
 // Reads what the frame itself says into *to, with the code's address in `self` for now. False when it is not a frame.
@@ -95,8 +98,10 @@ void number_codes(const Interpreter& python, PythonFrame* frames, size_t count) 
   for (size_t i = 0; i < count; ++i) prefetch_table_sample(layout, frames[i].self);
   for (size_t i = 0; i < count; ++i) {
     const CodeRef ref = code_lookup(layout, frames[i].self);
+    uint32_t fault = 0;
+    const uint64_t local = ref.takes_module ? first_local(layout, frames[i].place, &fault) : 0;
     frames[i].code = ref.number;
-    frames[i].self = ref.takes_module ? module_pointer(python, frames[i].place) : 0;
+    frames[i].self = fault ? 0 : module_pointer(python, local);
   }
 }
 
@@ -176,6 +181,7 @@ uint32_t python_places(void* thread_state, PythonPlace* out, uint32_t capacity, 
       }
       PythonPlace& place = out[count++];
       place.code = load<uint64_t>(frame, layout.frame_code, &fault) & ~kTagBits;
+      place.local = first_local(layout, frame, &fault);
       place.instruction = instruction_offset(layout, frame, place.code, &fault);
       place.entry = layout.every_frame_enters || (layout.frame_is_entry != kAbsent &&
                                                   load<uint8_t>(frame, layout.frame_is_entry, &fault) != 0);
@@ -194,7 +200,9 @@ PythonWalk python_name_places(const PythonPlace* places, uint32_t count, PythonF
     uint32_t fault = 0;
     const uint64_t code = places[i].code;
     if (load<uint64_t>(code, layout.object_type, &fault) != python->code_type || fault) return {.failed = true};
-    out[i] = {code_lookup(layout, code).number, places[i].instruction, 0, 0, places[i].entry};
+    const CodeRef ref = code_lookup(layout, code);
+    const uint64_t self = ref.takes_module ? module_pointer(*python, places[i].local) : 0;
+    out[i] = {ref.number, places[i].instruction, self, 0, places[i].entry};
     ++walk.count;
   }
   return walk;

@@ -22,6 +22,7 @@ struct PythonFrame {
 // A frame as its thread had it at an earlier moment: enough to name it later, as long as its code lives.
 struct PythonPlace {
   uint64_t code;        // address
+  uint64_t local;       // the frame's first local: `self` of a module's call, if it is one
   int32_t instruction;
   bool entry;
 };
