@@ -43,6 +43,7 @@ class Report:
             insights=said.insights,
             findings=said.findings,
             verdict=said.verdict,
+            closing=said.closing,
         )
         summary = write_report(recording, target, asked)
         print(f"{target}  {summary.size_bytes / 1e6:.2f} MB", file=sys.stderr)

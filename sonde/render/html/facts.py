@@ -115,4 +115,5 @@ def add_facts(payload: Payload, recording: Recording, options: ReportOptions, sp
         "insights": [_card(i) for i in options.insights],
         "findings": [_card(f) for f in options.findings],
         "verdict": visible(options.verdict) if options.verdict else None,
+        "closing": visible(options.closing) if options.closing else None,
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 from sonde.insights.engine import judge
 from sonde.insights.to_json import insight_json
-from sonde.render.text.insights import verdict_sentence
+from sonde.render.text.insights import closing_sentence, verdict_sentence
 from sonde.store.recording import Recording
 
 
@@ -21,10 +21,12 @@ class Judged:
     insights: list[dict[str, Any]]
     findings: list[Any]
     verdict: str | None
+    closing: str | None  # what remains after all fixes, or that there is nothing to fix
 
 
 def judged(recording: Recording) -> Judged:
     report = judge(recording)
     found = recording.meta.machine.get("findings")
     cards = [{**insight_json(i), "unit": report.unit} for i in report.insights]
-    return Judged(cards, found if isinstance(found, list) else [], verdict_sentence(report))
+    findings = found if isinstance(found, list) else []
+    return Judged(cards, findings, verdict_sentence(report), closing_sentence(report))

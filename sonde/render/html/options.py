@@ -32,6 +32,7 @@ class ReportOptions:
     findings: Sequence[Any] = ()  # findings about the machine: severity, what, why, fix
     quality: Mapping[str, Any] | None = None  # `sonde show quality --json`; computed when absent
     verdict: str | None = None  # one sentence; computed in the page when absent
+    closing: str | None = None  # one sentence after the insights, or in their place
 
 
 @dataclass(frozen=True)

@@ -65,14 +65,21 @@ def _how(insight: Insight) -> str:
     return " --before 'COMMAND' --after 'COMMAND'" if insight.experiment.kind in ("patch", "replay") else ""
 
 
-def _closing(report: Report, page: Page, everything: bool) -> None:
+def closing_sentence(report: Report) -> str | None:
+    """What is left after all fixes, or that there is nothing to fix; how many rules looked."""
     checked = len(report.silent) + len({i.rule for i in report.insights})
     if not report.insights:
-        page.line(f"Nothing worth changing was found: {count(checked)} rules looked.")
-    elif report.step_ms and report.remaining_ms is not None:
+        return f"Nothing worth changing was found: {count(checked)} rules looked."
+    if report.step_ms and report.remaining_ms is not None:
         what = "A steady step" if report.unit == "step" else "The trace"
         now, then = _ms(report.step_ms), _ms(report.remaining_ms)
-        page.line(f"{what} takes {now} ms; after all of this about {then} ms. {count(checked)} rules looked.")
+        return f"{what} takes {now} ms; after all of this about {then} ms. {count(checked)} rules looked."
+    return None
+
+
+def _closing(report: Report, page: Page, everything: bool) -> None:
+    if sentence := closing_sentence(report):
+        page.line(sentence)
     if everything and report.silent:
         page.line("Looked and found nothing: " + ", ".join(report.silent))
     reasons: dict[str, list[str]] = {}

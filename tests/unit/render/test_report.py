@@ -10,6 +10,7 @@ import pytest
 from sonde.analyze.op_table import op_table
 from sonde.errors import UsageError
 from sonde.render.html import Insight, ReportOptions, write_diff_report, write_report
+from sonde.render.html.judged import judged
 from sonde.render.html.limits import LEVELS
 from sonde.render.html.operators import KINDS
 from sonde.render.html.report import build_payload
@@ -121,6 +122,15 @@ def test_an_empty_recording_has_a_page(tmp_path: Path) -> None:
     summary = write_report(Recording(Meta(program="nothing.py")), tmp_path / "e.html")
     assert summary.samples == 0
     assert read_page(tmp_path / "e.html")["facts"]["title"] == "nothing.py"
+
+
+def test_the_page_ends_its_insights_with_what_is_left_or_that_there_is_nothing(tmp_path: Path) -> None:
+    said = judged(training_run())
+    assert said.closing is not None
+    assert said.closing.endswith("rules looked.")
+    assert said.closing.startswith("Nothing worth changing" if not said.insights else "A steady step takes")
+    write_report(training_run(), tmp_path / "r.html", ReportOptions(closing=said.closing))
+    assert read_page(tmp_path / "r.html")["facts"]["closing"] == said.closing
 
 
 def test_damaged_pointers_do_not_break_the_page(tmp_path: Path) -> None:

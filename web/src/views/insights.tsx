@@ -18,7 +18,9 @@ const MOST_EVIDENCE = 4;
 
 export function Insights(props: ViewProps) {
   const insights: any[] = props.model.facts.insights ?? [];
-  if (!insights.length) return null;
+  const closing: string | null = props.model.facts.closing ?? null;
+  const last = closing && <p class="note" data-role="insights-closing">{closing}</p>;
+  if (!insights.length) return last || null;
   const { match } = props;
   const wanted = (item: any) => !match.active || [item.title, item.why, item.fix, ...evidence(item.evidence).map((e) => e.text)].some((t) => match.test(String(t ?? "")));
   const found = insights.filter(wanted).length;
@@ -28,6 +30,7 @@ export function Insights(props: ViewProps) {
       <div class="insights">
         {insights.map((item, i) => wanted(item) && <Card {...props} item={item} number={i} />)}
       </div>
+      {last}
     </>
   );
 }
