@@ -68,7 +68,7 @@ def test_finds_and_proves_the_better_setting(program: Path, tmp_path: Path) -> N
 def test_other_results_are_refused_however_fast(program: Path, tmp_path: Path) -> None:
     done = sonde("tune", "--json", *command(program, "differ"), state=tmp_path)
     found = json.loads(done.stdout)
-    assert found["best"]["name"] == "as is"
+    assert "passive" not in found["best"]["name"]
     notes = {t["setting"]: t["note"] for t in found["trials"]}
     assert notes["passive waiting"] == "the program's results change"
 
