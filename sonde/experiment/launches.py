@@ -30,6 +30,7 @@ from sonde.record.framework import framework_tables
 
 MAX_THROTTLED_SHARE = 0.05  # of the launch's wall time
 MAX_STEAL_SHARE = 0.05  # of the machine's CPU time
+LEAST_STEAL_S = 0.05  # the kernel counts steal in ticks of 10 ms: of a short launch a single one is 5 %
 FEWEST_STEADY_STEPS = 3
 
 
@@ -168,5 +169,6 @@ def judge_disturbance(before: dict[str, float], after: dict[str, float], wall_s:
     throttled = (after["throttled"] - before["throttled"]) / max(wall_s, 1e-9)
     if throttled > MAX_THROTTLED_SHARE:
         return f"throttled {throttled:.0%} of the time"
-    steal = (after["steal"] - before["steal"]) / max(after["all"] - before["all"], 1e-9)
-    return f"steal {steal:.0%}" if steal > MAX_STEAL_SHARE else ""
+    stolen_s = after["steal"] - before["steal"]
+    steal = stolen_s / max(after["all"] - before["all"], 1e-9)
+    return f"steal {steal:.0%}" if steal > MAX_STEAL_SHARE and stolen_s >= LEAST_STEAL_S else ""
