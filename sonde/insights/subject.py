@@ -21,7 +21,6 @@ import numpy as np
 
 from sonde.analyze.gpu_summary import GpuSummary, gpu_summary
 from sonde.analyze.intervals import Spans, union
-from sonde.analyze.join import rows_of
 from sonde.analyze.rank_summary import summaries
 from sonde.analyze.steps import StepReport, step_reports
 from sonde.columns import Array, Table
@@ -37,11 +36,8 @@ STRETCHES = 8  # of a run, whose differences tell how steady a share is
 # and copies that were taken out of the pitfalls gained up to so much more than their own time.
 REST_GETS_FASTER = 0.25
 FEWEST_SAMPLES = 20  # host samples below which even a share of a quarter is uncertain
-STRANGE, RARE, FEW = (
-    20.0,
-    0.02,
-    2,
-)  # a step that long, and so few of them, is no part of the steady state (ours)
+# A step that long, and so few of them, is no part of the steady state (ours).
+STRANGE, RARE, FEW = 20.0, 0.02, 2
 RECORD_STEPS = "no steps were found: train with an optimizer, call a model, or mark steps with sonde.step()"
 RECORD_SAMPLES = "too few samples in steady steps: run more steps, or record with a higher --rate"
 
@@ -397,10 +393,3 @@ class Subject:
         if not windows:
             raise NotEnough("no device event lasts any time")
         return max(float(np.median(windows)), 1.0)
-
-
-def thread_process(subject: Subject, threads: Array) -> Array:
-    """The process of each thread number, -1 when unknown."""
-    table = subject.table("threads")
-    at = rows_of(table.array("thread"), threads)
-    return np.where(at >= 0, table.array("process")[np.maximum(at, 0)] if len(table) else -1, -1)

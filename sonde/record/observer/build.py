@@ -24,7 +24,8 @@ from pathlib import Path
 from sonde.symbols import elf
 from sonde.symbols.cache import default_folder
 
-SOURCE = Path(__file__).with_name("calls.cpp")
+FOLDER = Path(__file__).parent
+SOURCES = ("calls.cpp", "log.h", "signatures.h")  # the first includes the others
 LIBRARY = "libtorch_cpu.so"
 COMPILERS = ("c++", "g++", "clang++")
 STANDARDS = ("c++20", "c++17")  # torch 2.12 and later ask for the first
@@ -53,7 +54,7 @@ def observer_for(command: list[str]) -> Built:
         (
             version_of(headers),
             elf.build_id(torch) or _digest(torch.read_bytes()),
-            _digest(SOURCE.read_bytes()),
+            _digest(b"".join((FOLDER / name).read_bytes() for name in SOURCES)),
         )
     )
     base = default_folder() or Path(tempfile.mkdtemp(prefix="sonde-"))
@@ -150,7 +151,7 @@ def _compile(compiler: str, torch: Path, headers: Path, made: Path) -> None:
             "-DNDEBUG",  # as torch's own releases: RecordFunction has one member more without it
             f"-D_GLIBCXX_USE_CXX11_ABI={int(has_new_strings(torch))}",
             f"-I{headers}", f"-I{headers}/torch/csrc/api/include",
-            str(SOURCE), "-o", str(made),
+            str(FOLDER / SOURCES[0]), "-o", str(made),
             f"-L{torch.parent}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch.parent}", "-Wl,--no-undefined",
         ]  # fmt: skip
         try:

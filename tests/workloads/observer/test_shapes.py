@@ -194,9 +194,10 @@ def test_headers_that_do_not_fit_are_found_out_before_they_enter(
     """Another torch's headers: here a build that gives a trial call a wrong shape."""
     from sonde.record.observer import build
 
-    source = tmp_path / "calls.cpp"
-    source.write_text(build.SOURCE.read_text().replace("empty_cpu({2, 3}", "empty_cpu({3, 2}"))
-    monkeypatch.setattr(build, "SOURCE", source)
+    for name in build.SOURCES:
+        text = (build.FOLDER / name).read_text()
+        (tmp_path / name).write_text(text.replace("empty_cpu({2, 3}", "empty_cpu({3, 2}"))
+    monkeypatch.setattr(build, "FOLDER", tmp_path)
     monkeypatch.setenv("SONDE_CACHE", str(tmp_path / "cache"))
     with pytest.raises(build.NotBuilt, match="do not fit"):
         build.observer_for([str(program)])
