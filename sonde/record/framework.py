@@ -74,7 +74,9 @@ def framework_tables(raw: Path, processes: Table | None = None, threads: Table |
     versions = {name: value for log in logs for name, value in log.versions.items()} | primitives.versions
     uncertainty = max((window.uncertainty_ns for window in found), default=0)
     windows = sum("ops" in window.tables for window in found)
-    return Framework(tables, uncertainty, versions, windows, primitives.details)
+    drift = max((window.clock_drift for window in found), key=abs, default=0.0)
+    details = {**primitives.details, "torch_clock_drift": drift}
+    return Framework(tables, uncertainty, versions, windows, details)
 
 
 def _windows(

@@ -1,14 +1,14 @@
 """A window's files → `ops`, `memory`, `kernels`, `launches` on the recording's clock and numbering.
 
-The clock records of the window bound the offset between Kineto's clock and CLOCK_MONOTONIC
-from both sides; the middle of the tightest bounds is taken, half their width is the
-uncertainty. Each operator then gets the line, stack and module that ran when it began,
-and backward operators those of their forward operator.
+The clock records of the window tie Kineto's clock to CLOCK_MONOTONIC (`clock_map`). Each operator
+then gets the line, stack and module that ran when it began, and backward operators those
+of their forward operator.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from sonde.analyze.op_memory import with_memory
 from sonde.columns import Array, Column, Interner, Table, Text
 from sonde.importers import kineto, mxnet_trace
 from sonde.record import line_states
+from sonde.record.clock_map import ClockMap, clock_map
 from sonde.record.module_paths import ModulePaths
 from sonde.record.observe.kineto import CLOCK_NAME
 from sonde.record.roster import Roster
@@ -46,6 +47,7 @@ class WindowTables:
 
     tables: dict[str, Table]
     uncertainty_ns: int
+    clock_drift: float = 0.0  # the profiler's clock against ours, a share; corrected where it is not 0
     details: dict[str, Any] = field(default_factory=dict)
 
 
@@ -59,8 +61,8 @@ def read_window(
 ) -> WindowTables:
     """Everything of one window; `base` is raw/PID.window-N."""
     tables = _trace(Path(f"{base}.json"))
-    offset, uncertainty = clock_offset(tables["ops"], window["clock"])
-    tables = _shift(tables, offset)
+    to_ours = _clock_map(tables["ops"], window["clock"])
+    tables = _moved(tables, to_ours)
     ops = tables["ops"]
     ops = ops.take(~ops.text("name").equals(CLOCK_NAME))
     states = line_states.read(base, modules)
@@ -71,14 +73,14 @@ def read_window(
         followed = ops.array("thread") == roster.thread(process, window["tid"])
         ops = _with_lines(ops, states, followed)
     tables["ops"], tables["memory"] = with_memory(with_forward(ops), tables["memory"])
-    return WindowTables(tables, uncertainty)
+    return WindowTables(tables, to_ours.uncertainty_ns, to_ours.drift)
 
 
 def read_own_trace(
     path: Path, epoch_offset_ns: int, process: int, roster: Roster, numbering: Numbering
 ) -> WindowTables:
     """A trace that the program's own profiler wrote; its clock is the wall clock."""
-    tables = _renumber(_shift(_trace(path), -epoch_offset_ns), process, roster, numbering)
+    tables = _renumber(_moved(_trace(path), lambda t: t - epoch_offset_ns), process, roster, numbering)
     if (tables["ops"].array("line") < 0).all():
         tables["ops"] = with_forward(tables["ops"])
     tables["ops"], tables["memory"] = with_memory(tables["ops"], tables["memory"])
@@ -91,7 +93,7 @@ def read_mxnet_trace(
     """MXNet's own trace; its engine's threads have no names there that the system knows."""
     recording = mxnet_trace.read(path)
     tables = {name: recording.table(name) for name in ("ops", "counters", "threads", "losses")}
-    tables = _renumber(_shift(tables, -epoch_offset_ns), process, roster, numbering)
+    tables = _renumber(_moved(tables, lambda t: t - epoch_offset_ns), process, roster, numbering)
     return WindowTables(tables, MXNET_UNCERTAINTY_NS)
 
 
@@ -100,25 +102,18 @@ def _trace(path: Path) -> dict[str, Table]:
     return {name: recording.table(name) for name in (*TIMES, "threads", "losses") if name != "counters"}
 
 
-def clock_offset(ops: Table, clock: list[list[int]]) -> tuple[int, int]:
-    """What to add to Kineto's times, and how far that may be off."""
+def _clock_map(ops: Table, clock: list[list[int]]) -> ClockMap:
+    """By the clock records of the trace and the readings noted around them."""
     rows = np.flatnonzero(ops.text("name").equals(CLOCK_NAME))
-    start = np.sort(ops.array("start_ns")[rows])
-    end = np.sort(ops.array("end_ns")[rows])
-    pairs = np.asarray(clock, np.int64).reshape(-1, 2)
-    if not len(rows) or len(rows) != len(pairs):
-        raise ValueError(f"{len(rows)} clock records in the trace, {len(pairs)} noted")
-    lower, upper = pairs[:, 0] - start, pairs[:, 1] - end  # before <= start + offset; end + offset <= after
-    low, high = int(lower.max()), int(upper.min())
-    # Bounds that cross tell of drift between the window's ends: then they say how much.
-    return (low + high) // 2, (abs(high - low) + 1) // 2
+    start, end = np.sort(ops.array("start_ns")[rows]), np.sort(ops.array("end_ns")[rows])
+    return clock_map(start, end, np.asarray(clock, np.int64).reshape(-1, 2))
 
 
-def _shift(tables: dict[str, Table], offset: int) -> dict[str, Table]:
+def _moved(tables: dict[str, Table], to_ours: Callable[[Array], Array]) -> dict[str, Table]:
     for name, columns in TIMES.items():
         if name in tables:
             table = tables[name]
-            tables[name] = table.with_columns(**{c: table.array(c) + offset for c in columns})
+            tables[name] = table.with_columns(**{c: to_ours(table.array(c)) for c in columns})
     return tables
 
 

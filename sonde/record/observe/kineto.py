@@ -65,7 +65,7 @@ class KinetoWindow:
                 del os.environ["KINETO_LOG_LEVEL"]
         # Inductor and others emit their ranges only while this flag is up.
         profiler._run_on_profiler_start()
-        self._tick()
+        self.tick(CLOCK_PAIRS)
 
     def stop(self) -> None:
         """Disable and keep the result in memory."""
@@ -74,7 +74,7 @@ class KinetoWindow:
 
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
-        self._tick()
+        self.tick(CLOCK_PAIRS)
         torch.autograd.profiler._run_on_profiler_stop()
         self._result = _disable_profiler()
         self.end_ns = now_ns()
@@ -85,10 +85,11 @@ class KinetoWindow:
         self._result.save(path)
         self._result = None
 
-    def _tick(self) -> None:
+    def tick(self, pairs: int = 1) -> None:
+        """A moment that both clocks know."""
         from torch._C._profiler import _RecordFunctionFast
 
-        for _ in range(CLOCK_PAIRS):
+        for _ in range(pairs):
             before = now_ns()
             with _RecordFunctionFast(CLOCK_NAME):
                 pass

@@ -197,7 +197,7 @@ class Windows:
         if self._open is not None:
             self._open_steps += 1
             self._closing = self._is_long_enough(end_ns)
-            self.pending = self._closing
+            self.pending = True
         else:
             if self._ended_ns >= 0:
                 self._budget.step((end_ns - self._ended_ns) / 1e9)
@@ -230,7 +230,9 @@ class Windows:
 
     def _act(self) -> None:
         self.pending = False
-        if self._open is not None and self._closing:
+        if self._open is not None and not self._closing:
+            self._open.tick()  # once a step: torch's clock may run at another pace than ours
+        elif self._open is not None:
             self._stop("complete")
             self._closing = False
             if self._mode == "all":

@@ -17,8 +17,15 @@ GROUPS = {"all": "all on-CPU samples", "jit": "in generated code", "workers": "o
 
 
 def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
-    """The object of `Quality.as_json`, documented there; `primitives`: how their operators are known."""
+    """The object of `Quality.as_json`, documented there; `primitives`: how their operators are known.
+
+    `clock`: how far the times of torch's profiler may be off (`within_ns`, the worst window), and how much
+    its clock ran fast (`drift`, a share; below 0: slow) where that had to be corrected.
+    """
     found: dict[str, Any] = quality({name: recording.table(name) for name in TABLES}).as_json()
+    within = recording.meta.clock.sources.get("kineto", 0)
+    if within and recording.meta.details.get("windows"):
+        found["clock"] = {"within_ns": within, "drift": recording.meta.details.get("torch_clock_drift", 0.0)}
     if len(recording.table("primitives")):
         tables = ("primitives", "ops", "samples", "stacks", "frames")
         placed = with_places(*(recording.table(name) for name in tables))
@@ -55,6 +62,10 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         page.line(f"Per sample: walking the stacks {walk}, the whole handler {whole}")
     lost = {cause: n for cause, n in data["lost"].items() if n}
     page.line("Lost: " + (", ".join(f"{count(n)} {cause}" for cause, n in lost.items()) or "nothing"))
+    if clock := data.get("clock"):
+        page.line(
+            f"Clock: operators lie within {clock['within_ns'] / 1e3:.1f} µs of the samples{_drift(clock['drift'])}"
+        )
     if "primitives" in data:
         known = 1 - data["primitives"]["unknown"]
         page.line(f"Primitives: {percent(known)} of their time has its operator")
@@ -69,3 +80,9 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     page.table(
         [Column("share of"), Column("samples", right=True), *(Column(c, right=True) for c in columns)], rows
     )
+
+
+def _drift(share: float) -> str:
+    if not share:
+        return ""
+    return f"; torch's own clock ran {abs(share):.2%} {'fast' if share > 0 else 'slow'}, which is corrected"
