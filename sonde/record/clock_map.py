@@ -43,11 +43,11 @@ class ClockMap:
     def __call__(self, times_ns: Array) -> Array:
         """The profiler's times on our clock."""
         if len(self.at_ns) < 2:
-            return times_ns + self.offset_ns[0]
+            return np.asarray(times_ns + self.offset_ns[0])
         # Relative to the first record: a double holds nanoseconds of a window, not of an epoch.
         base, first = self.at_ns[0], self.offset_ns[0]
         moved = np.interp(times_ns - base, self.at_ns - base, self.offset_ns - first)
-        return times_ns + first + np.rint(moved).astype(np.int64)
+        return np.asarray(times_ns + first + np.rint(moved).astype(np.int64))
 
 
 def clock_map(start_ns: Array, end_ns: Array, readings: Array) -> ClockMap:
