@@ -31,7 +31,7 @@ from sonde.experiment.tune import tune
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PROGRAMS = {
-    "mlp": (sys.executable, str(EXAMPLES / "mlp.py"), "--steps", "60"),
+    "mlp": (sys.executable, str(EXAMPLES / "mlp.py"), "--steps", "200"),
     "convnet": (
         sys.executable,
         str(EXAMPLES / "convnet.py"),

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,20 @@ class Measurement:
     loads: bool = False  # the program drew batches from a DataLoader
     seconds: float = 0.0  # the whole launch
     applied: int = -1  # how often the arm's patches took effect; -1 when it has none
+    in_turns: bool = False  # both programs of the pair were alive and took turns
+
+
+Pair = tuple[Measurement, Measurement]
 
 
 class Measure(Protocol):
     """Launches an arm once. `padding` varies the environment's size, so that no alignment is special."""
 
     def __call__(self, arm: Arm, padding: int) -> Measurement: ...
+
+
+@runtime_checkable
+class TakesTurns(Protocol):
+    """A measure that may also launch both arms of a pair at once, or say that it cannot (None)."""
+
+    def together(self, first: Arm, second: Arm, paddings: tuple[int, int]) -> Pair | None: ...

@@ -1,4 +1,4 @@
-"""Measure an arm by launching it once: median steady step, or wall time where there are no steps.
+"""Measure an arm by launching it once, or two that take turns: median steady step, or wall time without steps.
 
 The program runs with the step observer alone: no sampling, no deep windows, nothing
 that could cost one arm more than the other. A launch is called disturbed only by rules
@@ -12,9 +12,10 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +23,12 @@ import numpy as np
 from sonde.analyze.steps import step_reports
 from sonde.columns import Table
 from sonde.errors import UsageError
-from sonde.experiment.arm import Arm, Measurement
+from sonde.experiment.arm import Arm, Measurement, Pair
 from sonde.experiment.inside import applied, inside_environment
 from sonde.experiment.results import checked_result, printed_results
+from sonde.experiment.room import holds_two
+from sonde.experiment.turn_blocks import Blocks, ratio_of
+from sonde.experiment.turns import LONGEST_LOOK_S, Side, alternate, release, shared_byte
 from sonde.record.environment import ObserveOptions, python_environment
 from sonde.record.framework import framework_tables
 
@@ -32,38 +36,114 @@ MAX_THROTTLED_SHARE = 0.05  # of the launch's wall time
 MAX_STEAL_SHARE = 0.05  # of the machine's CPU time
 LEAST_STEAL_S = 0.05  # the kernel counts steal in ticks of 10 ms: of a short launch a single one is 5 %
 FEWEST_STEADY_STEPS = 3
+TURN_FILE = "turn"  # in a launch's folder: the byte that asks it to stand
 
 
-@dataclass(frozen=True)
+@dataclass
 class LaunchMeasure:
     """Callable by `Paired`. `timeout_s` ends a launch that hangs; its output is shown on failure."""
 
     timeout_s: float = 3600.0
     directory: Path | None = None
     check: str = ""  # shell command whose output is the result; the program's is in $SONDE_OUTPUT
+    turns: bool = True  # pairs take turns; becomes False when they were seen not to be able to
+    _room_seen: bool = False
 
     def __call__(self, arm: Arm, padding: int) -> Measurement:
         with tempfile.TemporaryDirectory(prefix="sonde-launch-") as name:
             folders = [Path(name) / str(i) for i in range(arm.instances)]
             return self._measured(arm, padding, folders)
 
+    def together(self, first: Arm, second: Arm, paddings: tuple[int, int]) -> Pair | None:
+        """Both in turns, `first` with the first turn; None when these programs cannot."""
+        if not self.turns or first.instances != 1 or second.instances != 1:
+            return None
+        with tempfile.TemporaryDirectory(prefix="sonde-turns-") as name:
+            folders = Path(name) / "first", Path(name) / "second"
+            before, start = disturbances(), time.monotonic()
+            took, codes = self._in_turns((first, second), paddings, folders)
+            wall_s = time.monotonic() - start
+            blocks = [Blocks.of(folder) for folder in folders] if took and not any(codes) else []
+            values = ratio_of(*blocks) if blocks else None
+            if values is None and not any(codes):
+                self.turns = False
+                return None
+            disturbed = judge_disturbance(before, disturbances(), wall_s)
+            made = []
+            for i, arm in enumerate((first, second)):
+                if codes[i] or values is None:
+                    made.append(_failed(folders[i], codes[i], wall_s / 2))
+                    continue
+                made.append(
+                    Measurement(
+                        values[i], blocks[i].steady, 0, self._result(folders[i]), disturbed, blocks[i].loads,
+                        wall_s / 2, applied(arm.inside, folders[i]), in_turns=True,
+                    )
+                )  # fmt: skip
+            return made[0], made[1]
+
+    def _in_turns(
+        self, arms: tuple[Arm, Arm], paddings: tuple[int, int], folders: tuple[Path, Path]
+    ) -> tuple[bool, tuple[int, int]]:
+        """Run both to their ends: whether they took turns, and their exit codes."""
+        with ExitStack() as stack:
+            late = self._deadline(arms)
+
+            def begin(i: int) -> Side:
+                (process,) = stack.enter_context(
+                    running(arms[i], paddings[i], [folders[i]], self.directory, turns=True)
+                )
+                return Side(process, shared_byte(folders[i] / TURN_FILE))
+
+            sides = [begin(0)]
+            stand = []
+            if not self._room_seen:  # the very first alone, until its memory is known
+                stand = [sides[0].stands(late)]
+                self._room_seen = True
+                if not stand[0] or not holds_two(sides[0].process):
+                    release(sides[0])
+                    sides[0].process.wait()
+                    return False, (0, 0)
+            sides.append(begin(1))
+            stand += [side.stands(late) for side in sides[len(stand) :]]
+            if all(stand):
+                alternate(sides[0], sides[1], late)
+            else:
+                for side in sides:
+                    release(side)
+            for side in sides:
+                while side.process.poll() is None:
+                    late()
+                    time.sleep(LONGEST_LOOK_S)
+            return all(stand), (sides[0].process.returncode, sides[1].process.returncode)
+
+    def _deadline(self, arms: tuple[Arm, ...]) -> Callable[[], None]:
+        end = time.monotonic() + self.timeout_s * len(arms)
+
+        def late() -> None:
+            if time.monotonic() > end:
+                raise UsageError(
+                    f"{arms[0].name}: no end after {self.timeout_s:g} s", "let the program run fewer steps"
+                )
+
+        return late
+
     def _measured(self, arm: Arm, padding: int, folders: list[Path]) -> Measurement:
         before, start = disturbances(), time.monotonic()
+        late = self._deadline((arm,))
         with running(arm, padding, folders, self.directory) as processes:
             for process in processes:
-                try:
-                    process.wait(max(0.1, self.timeout_s - (time.monotonic() - start)))
-                except subprocess.TimeoutExpired:
-                    raise UsageError(
-                        f"{arm.name}: no end after {self.timeout_s:g} s", "let the program run fewer steps"
-                    ) from None
+                while True:
+                    try:
+                        process.wait(1.0)
+                        break
+                    except subprocess.TimeoutExpired:
+                        late()
         wall_s = time.monotonic() - start
         codes = [process.returncode for process in processes]
-        if any(codes):
-            failed = folders[next(i for i, code in enumerate(codes) if code)]
-            tail = (failed / "stderr").read_text(errors="replace").strip().splitlines()[-1:]
-            worst = next(code for code in codes if code)
-            return Measurement(wall_s * 1e3, 0, worst, "".join(tail), seconds=wall_s)
+        for folder, code in zip(folders, codes, strict=True):
+            if code:
+                return _failed(folder, code, wall_s)
         found = [steady_step(folder) for folder in folders]
         steps = min(count for _, count, _ in found)
         value = float(np.median([ms for ms, _, _ in found])) if steps else wall_s * 1e3
@@ -80,16 +160,27 @@ class LaunchMeasure:
         return printed_results((folder / "stdout").read_text(errors="replace"))
 
 
+def _failed(folder: Path, code: int, wall_s: float) -> Measurement:
+    """An exit code with the last line that the program said."""
+    tail = (folder / "stderr").read_text(errors="replace").strip().splitlines()[-1:]
+    return Measurement(wall_s * 1e3, 0, code, "".join(tail), seconds=wall_s)
+
+
 @contextmanager
 def running(
-    arm: Arm, padding: int, folders: list[Path], directory: Path | None = None
+    arm: Arm, padding: int, folders: list[Path], directory: Path | None = None, turns: bool = False
 ) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """The arm's processes, one per folder. Whatever happens, none outlives the block."""
+    """The arm's processes, one per folder. Whatever happens, none outlives the block.
+
+    With `turns` each leads a group of its own, which can be stopped as a whole.
+    """
     processes: list[subprocess.Popen[bytes]] = []
     try:
         for number, folder in enumerate(folders):
             (folder / "raw").mkdir(parents=True)
-            environment = launch_environment(arm, folder)
+            if turns:
+                (folder / TURN_FILE).write_bytes(b"\1")  # stand as soon as you may
+            environment = launch_environment(arm, folder, folder / TURN_FILE if turns else None)
             # The size of the environment shifts the stack; varying it keeps one alignment from deciding.
             environment["SONDE_PADDING"] = "x" * padding
             words = [word.replace("{instance}", str(number)) for word in arm.words()]
@@ -98,7 +189,7 @@ def running(
                     processes.append(
                         subprocess.Popen(
                             words, env=environment, stdout=out, stderr=err, stdin=subprocess.DEVNULL,
-                            cwd=directory,
+                            cwd=directory, start_new_session=turns,
                         )
                     )  # fmt: skip
                 except OSError as error:
@@ -112,19 +203,29 @@ def running(
     finally:
         for process in processes:
             if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-                try:
-                    process.wait(5)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+                end(process, whole_group=turns)
 
 
-def launch_environment(arm: Arm, folder: Path) -> dict[str, str]:
+def end(process: subprocess.Popen[bytes], whole_group: bool) -> None:
+    """Ask it to end, then make it."""
+    send = partial(os.killpg, process.pid) if whole_group else process.send_signal
+    for number, patience_s in ((signal.SIGTERM, 5.0), (signal.SIGKILL, None)):
+        with suppress(ProcessLookupError):
+            send(number)
+            send(signal.SIGCONT)  # one that stands would not hear
+        try:
+            process.wait(patience_s)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def launch_environment(arm: Arm, folder: Path, turns: Path | None = None) -> dict[str, str]:
     """The surroundings, the arm's own variables, the step observer, and the arm's changes from inside."""
     environment = {k: v for k, v in {**os.environ, **arm.environment}.items() if k not in arm.unset}
     environment |= inside_environment(arm.inside, folder, environment)
-    return environment | python_environment(folder, ObserveOptions(window="none", lines=False), environment)
+    options = ObserveOptions(window="none", lines=False, turns=turns)
+    return environment | python_environment(folder, options, environment)
 
 
 def steady_step(folder: Path) -> tuple[float, int, bool]:

@@ -14,13 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sonde.errors import InputError
-from sonde.experiment.arm import Arm, Measure, Measurement
+from sonde.experiment.arm import Arm, Measure, Measurement, Pair, TakesTurns
 from sonde.experiment.journal import Entry, Journal
 from sonde.experiment.results import agree
 from sonde.experiment.schedule import pair_orders
 from sonde.experiment.verdict import LOOKS, SMALLEST_CLAIM, Verdict, judge, noise_floor_of
-
-Pair = tuple[Measurement, Measurement]  # (A, B)
 
 FLOOR_PAIRS = 8  # A/A pairs
 MAX_DISCARDED_SHARE = 0.5  # of pairs tried; beyond that the machine is no place to measure
@@ -66,6 +64,7 @@ class Comparison:
     ratios: tuple[float, ...] = ()  # t_B / t_A of every pair
     results: tuple[str, str] = ("", "")  # what A and B printed, of the first pair that disagrees
     discard_reasons: tuple[str, ...] = ()
+    in_turns: bool = False  # every pair took turns
 
 
 @dataclass
@@ -127,6 +126,7 @@ class Paired:
             ratios=tuple(y.value_ms / x.value_ms for x, y in pairs),
             results=unlike[0] if unlike else (pairs[0][0].result, pairs[0][1].result),
             discard_reasons=tuple(dict.fromkeys(found.discarded)),
+            in_turns=all(x.in_turns and y.in_turns for x, y in pairs),
         )
 
     def _pairs(self, name: str, a: Arm, b: Arm, wanted: int) -> _Found:
@@ -161,25 +161,40 @@ class Paired:
 
     def _one(self, name: str, number: int, order: tuple[str, str], a: Arm, b: Arm) -> Pair:
         known = self.journal.of(name, number, {"A": a.key, "B": b.key})
-        arms = {"A": a, "B": b}
-        start, fresh = time.monotonic(), 0
-        for side in order:
-            if side not in known:
-                fresh += 1
-                padding = (number * 2 + (side == "B")) * 977 % 4096
-                measurement = self.measure(arms[side], padding)
-                if measurement.exit_code != 0:
-                    raise ArmFailed(arms[side], measurement)
-                if measurement.applied == 0:
-                    raise InputError(
-                        f"{arms[side].name}: the change had no effect: the program never made what it changes",
-                        "a comparison would compare the program with itself",
-                    )
-                known[side] = measurement
-                self.journal.add(Entry(name, number, side, measurement, arms[side].key))
-        if fresh == 2:
+        if len(known) == 2:
+            return known["A"], known["B"]
+        arms, start = {"A": a, "B": b}, time.monotonic()
+        padding = {side: (number * 2 + (side == "B")) * 977 % 4096 for side in order}
+        if isinstance(self.measure, TakesTurns):
+            pair = self.measure.together(
+                arms[order[0]], arms[order[1]], (padding[order[0]], padding[order[1]])
+            )
+            if pair is not None:
+                known = dict(zip(order, pair, strict=True))
+                self._checked(arms, known)
+                for side in order:
+                    self.journal.add(Entry(name, number, side, known[side], arms[side].key))
+                self._seconds.append(time.monotonic() - start)
+                return known["A"], known["B"]
+        missing = [side for side in order if side not in known]
+        for side in missing:
+            known[side] = self.measure(arms[side], padding[side])
+            self._checked(arms, {side: known[side]})
+            self.journal.add(Entry(name, number, side, known[side], arms[side].key))
+        if len(missing) == 2:
             self._seconds.append(time.monotonic() - start)
         return known["A"], known["B"]
+
+    @staticmethod
+    def _checked(arms: dict[str, Arm], measured: dict[str, Measurement]) -> None:
+        for side, measurement in measured.items():
+            if measurement.exit_code != 0:
+                raise ArmFailed(arms[side], measurement)
+            if measurement.applied == 0:
+                raise InputError(
+                    f"{arms[side].name}: the change had no effect: the program never made what it changes",
+                    "a comparison would compare the program with itself",
+                )
 
 
 def _unit(a: Arm, b: Arm, pairs: list[Pair]) -> str:

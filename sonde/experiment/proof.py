@@ -24,7 +24,7 @@ class Proof:
     high: float | None
     comparison: Comparison
     noise_floor: float
-    how: str  # launches, or blocks of steps in one process
+    how: str  # launches, launches in turns, or blocks of steps in one process
 
     @property
     def word(self) -> str:

@@ -62,7 +62,9 @@ def prove(before: Arm, after: Arm, engine: Paired, insight: Insight | None, rule
     """A/A first, then before against after."""
     floor = engine.noise_floor(before)
     found = engine.compare(before, after, floor)
-    how = "blocks of steps in one process" if isinstance(engine.measure, FlipMeasure) else "launches"
+    how = "launches in turns" if found.in_turns else "launches"
+    if isinstance(engine.measure, FlipMeasure):
+        how = "blocks of steps in one process"
     return proof_of(
         rule or (insight.rule if insight else "own change"), predicted_of(insight), found, floor, how
     )

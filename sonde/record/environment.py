@@ -36,6 +36,7 @@ class ObserveOptions:
     lines: bool = True  # trace Python lines and modules inside windows
     primitives: bool = False  # have oneDNN and MKL print their calls, kept apart by native/lines
     mxnet: bool = True  # start MXNet's own profiler in programs that use MXNet
+    turns: Path | None = None  # a byte shared with the launcher, which lets two programs take turns
 
 
 def parse_window(text: str) -> tuple[str, int, int]:
@@ -72,6 +73,8 @@ def python_environment(
         "primitives": options.primitives,
         "mxnet": options.mxnet,
     }
+    if options.turns is not None:
+        settings |= {"turns": str(options.turns.resolve()), "launcher": os.getpid()}
     made = {"PYTHONPATH": path, OPTIONS_VARIABLE: json.dumps(settings)}
     if options.primitives:
         others = environment.get("LD_PRELOAD")

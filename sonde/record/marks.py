@@ -23,7 +23,7 @@ from sonde.record.observe.log import read_lines
 from sonde.record.roster import Roster
 from sonde.store import build
 
-MARK_KINDS = ("step", "epoch", "region", "phase", "window", "compile", "gc", "tensors", "settings")
+MARK_KINDS = ("step", "epoch", "region", "phase", "window", "compile", "gc", "pause", "tensors", "settings")
 OWN_MEMBERS = ("kind", "name", "number", "start_ns", "end_ns", "tid")
 
 

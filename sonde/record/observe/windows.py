@@ -23,6 +23,7 @@ from sonde.record.observe.kineto import KinetoWindow
 from sonde.record.observe.lines import LineTrace
 from sonde.record.observe.primitives import PrimitiveCapture
 from sonde.record.observe.session import Session, now_ns
+from sonde.record.observe.turns import Turns
 
 if TYPE_CHECKING:
     from sonde.record.observe.install import ThreadState
@@ -46,6 +47,7 @@ class Windows:
         self._last: int = options.get("last", -1)
         self._with_lines: bool = options.get("lines", True)
         self._budget = Budget(options.get("budget", 0.02))
+        self._turns = Turns.of(session)
         self._thread = 0  # tid of the thread that windows follow
         self._ended_ns = -1
         self._steps = 0  # steps that ended on that thread
@@ -66,7 +68,7 @@ class Windows:
         # What hooks look at on every call:
         self.pending = False  # a safe point has something to do
         self.is_open = False
-        self.follows_modules = self._mode != "none"  # module calls may be steps
+        self.follows_modules = self._mode != "none" or self._turns is not None  # module calls may be steps
         self._skip = 0  # steps that need no look at all
 
     # What observers report ------------------------------------------------------
@@ -172,6 +174,7 @@ class Windows:
     def forked(self) -> None:
         """In a forked child: a profiler that ran before the fork must not be touched here."""
         self._primitives.forked()
+        self._turns = None  # those are the launched process's own
         if self._count or self._open is not None:
             self._aside = True
         if self._lines is not None:
@@ -189,6 +192,9 @@ class Windows:
         if not self._thread:
             self._thread = thread.tid
         if thread.tid != self._thread:
+            return
+        if self._turns is not None:
+            self.pending = self._turns.step_ended()
             return
         if self._aside or self._mode == "none":
             self._skip = NEVER
@@ -230,6 +236,9 @@ class Windows:
 
     def _act(self) -> None:
         self.pending = False
+        if self._turns is not None:
+            self._turns.take(self._torch)
+            return
         if self._open is not None and not self._closing:
             self._open.tick()  # once a step: torch's clock may run at another pace than ours
         elif self._open is not None:

@@ -64,6 +64,7 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
         "discarded": comparison.discarded,
         "discard_reasons": list(comparison.discard_reasons),
         "unit": comparison.unit,
+        "in_turns": comparison.in_turns,
         "noise_floor": _finite(verdict.noise_floor),
         "more_pairs": verdict.more_pairs,
         "reason": verdict.reason,
@@ -132,7 +133,8 @@ def show_tuned(data: dict[str, Any], page: Page) -> None:
     else:
         page.heading(
             f"{data['best']['name']}: {1 / gain['ratio']:.2f}× as fast "
-            f"[{1 / gain['high']:.2f}, {1 / gain['low']:.2f}], on {gain['pairs']} fresh pairs"
+            f"[{1 / gain['high']:.2f}, {1 / gain['low']:.2f}], on {gain['pairs']} fresh pairs of launches"
+            f"{' in turns' if gain['in_turns'] else ''}"
         )
         if gain["unit"] == "launch":
             page.line("  (of whole launches, start-up included: the program has no steady steps)")

@@ -36,7 +36,10 @@ MARKS = TableSpec(
         i32("mark", "identity in this recording"),
         i32("process", "process"),
         i32("thread", "thread, -1 when it concerns the process"),
-        text("kind", "step, epoch, region, phase, window, compile, gc, tensors, settings, overhead_on, …"),
+        text(
+            "kind",
+            "step, epoch, region, phase, window, compile, gc, tensors, settings, pause, overhead_on, …",
+        ),
         text("name", "name: region name, forward/backward/optimizer, …"),
         i32("number", "step or epoch number, -1 when none"),
         i64("start_ns", "start", "ns"),
