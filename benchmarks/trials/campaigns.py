@@ -43,17 +43,18 @@ PROGRAMS = {
         "16",
     ),
 }
-# A slow-down by a share of each step's own time, so that it is the same on a machine that drifts.
+# A slow-down by a share of each step's own time, so that it is the same on a machine that drifts. By the thread's
+# clock: a program that takes turns with another must not pay for the time in which it stands.
 PLANTED = """
 import time
 from torch.optim.optimizer import register_optimizer_step_post_hook
 last = [0.0]
 def slow(optimizer, args, kwargs):
-    now = time.perf_counter()
+    now = time.thread_time()
     if last[0]:
         end = now + {share} * (now - last[0])
-        while time.perf_counter() < end: pass
-    last[0] = time.perf_counter()
+        while time.thread_time() < end: pass
+    last[0] = time.thread_time()
 register_optimizer_step_post_hook(slow)
 """
 GRID_KNOBS = ("threads", "waiting", "placement", "allocator", "huge pages")

@@ -20,7 +20,7 @@ from sonde.experiment.results import agree
 from sonde.experiment.schedule import pair_orders
 from sonde.experiment.verdict import LOOKS, SMALLEST_CLAIM, Verdict, judge, noise_floor_of
 
-FLOOR_PAIRS = 8  # A/A pairs
+FLOOR_PAIRS = 6  # A/A pairs
 MAX_DISCARDED_SHARE = 0.5  # of pairs tried; beyond that the machine is no place to measure
 
 

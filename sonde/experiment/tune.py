@@ -21,8 +21,8 @@ from sonde.experiment.paired import ArmFailed, Comparison, Paired
 
 FIRST_PAIRS = (3,)  # enough to drop what is far worse, or slower every time
 SCREENING_PAIRS = (6,)
-STAGE_LOOKS = (10, 16)
-PROOF_PAIRS = 10  # the first look of a confirmation that can tell
+STAGE_LOOKS = (8, 16)
+PROOF_PAIRS = 8  # the first look of a confirmation that can tell
 # A setting whose first pairs are slower than this is dropped without a verdict.
 HOPELESS_RATIO = 1.05
 

@@ -1,6 +1,6 @@
 """From paired log ratios to a word: faster, slower, same, or not known yet.
 
-Looks at the data are planned: after 6, 10, 16 and 24 pairs. Peeking whenever one
+Looks at the data are planned: after 8, 12, 16 and 24 pairs. Peeking whenever one
 likes at 5 % calls a difference in 16 % of A/A trials; at four planned looks each
 may spend ALPHA_PER_LOOK, which keeps the whole at 5 % (Pocock's boundary; measured by
 `benchmarks/statistics`).
@@ -14,13 +14,11 @@ import numpy as np
 
 from sonde.experiment.statistics import F64, Interval, confidence_interval, pairs_needed
 
-LOOKS = (6, 10, 16, 24)  # pairs
+LOOKS = (8, 12, 16, 24)  # pairs; with fewer than 7 the smallest possible p is above what one look may spend
 ALPHA_PER_LOOK = 0.0182  # Pocock, 4 looks, two-sided 5 % in all
 SMALLEST_CLAIM = 0.01  # differences below 1 % are never claimed: no machine is that quiet
 EQUIVALENT_WITHIN = 0.02  # an interval inside this (or inside the noise floor, if larger) is called the same
 LARGEST_EQUIVALENCE = 0.10  # "the same within 30 %" says nothing: on such a machine the answer is "not known"
-# With 6 pairs the smallest possible p is 2/64 = 3 %, above what one look may spend: that first
-# look can only stop for equivalence. It is kept because it is when a clear "same" shows.
 
 
 @dataclass(frozen=True)

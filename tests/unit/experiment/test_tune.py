@@ -88,7 +88,7 @@ def test_a_short_budget_keeps_time_for_the_proof(monkeypatch: pytest.MonkeyPatch
     found = tune(BASE, PLACE, engine)
     assert found.out_of_time
     assert found.confirmed is not None
-    assert (found.confirmed.verdict.word, found.confirmed.verdict.pairs) == ("faster", 10)
+    assert (found.confirmed.verdict.word, found.confirmed.verdict.pairs) == ("faster", 8)
     assert "no time left" in {t.note for t in found.trials}
     assert program.launches <= 70
 
