@@ -34,6 +34,10 @@ def add_experiment(parser: argparse.ArgumentParser, budget_minutes: float) -> No
         "(default: losses and scores that the program prints)",
     )  # fmt: skip
     parser.add_argument("--timeout", type=float, default=3600.0, metavar="S", help="end a launch that hangs")
+    parser.add_argument(
+        "--one-by-one", action="store_true",
+        help="one launch after the other; by default the two of a pair take turns, a twentieth of a second each",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random order")
 
 

@@ -128,7 +128,7 @@ class Prove:
 
         measure = None if options.launches else flip_measure(before, after, options.block, options.seed)
         if measure is None:
-            measure = LaunchMeasure(options.timeout, folder, options.check)
+            measure = LaunchMeasure(options.timeout, folder, options.check, not options.one_by_one)
         with laboratory(options, "prove", lambda: None) as lab:
             engine = Paired(measure, lab.journal, options.seed, lab.line, lab.out_of_time)
             found = prove(before, after, engine, insight, words[1] if words else "")

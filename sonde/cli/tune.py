@@ -65,8 +65,8 @@ class Tune:
 
         with laboratory(options, "tune", show) as lab:
             engine = Paired(
-                LaunchMeasure(options.timeout, check=options.check), lab.journal, options.seed, lab.line,
-                lab.out_of_time, lab.seconds_left,
+                LaunchMeasure(options.timeout, check=options.check, turns=not options.one_by_one),
+                lab.journal, options.seed, lab.line, lab.out_of_time, lab.seconds_left,
             )  # fmt: skip
             place = replace(this_place(), throughput=options.throughput)
             tune(Arm("as is", command), place, engine, chosen, known.append)
