@@ -8,7 +8,6 @@ then replaced by what windows really cost.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 FEWEST_STEPS_BEFORE = 3  # compilers, caches and allocators settle in the first steps
 MOST_STEPS_BEFORE = 20  # after this many the program is as steady as it gets
@@ -22,19 +21,22 @@ GUESS_FIXED_S = 0.012
 GUESS_PER_MODULE_S = 0.0008
 
 
-@dataclass
 class Budget:
-    """The account of one process. Times in seconds of CPU."""
+    """The account of one process. Times in seconds of CPU.
 
-    share: float
-    modules: int = 1  # modules of the largest root seen, for the first guess
-    durations_s: list[float] = field(default_factory=list)
-    spent_s: float = 0.0
-    windows: int = 0
-    fixed_s: float = -1.0  # learned cost of a window apart from its steps
-    per_step_s: float = -1.0  # learned cost of a step inside a window
-    since_window: int = 0
-    next_look: int = 0  # no use asking before so many steps since the last window
+    A plain class: to make a dataclass takes a millisecond in every program that imports torch.
+    """
+
+    def __init__(self, share: float, modules: int = 1) -> None:
+        self.share = share
+        self.modules = modules  # modules of the largest root seen, for the first guess
+        self.durations_s: list[float] = []
+        self.spent_s = 0.0
+        self.windows = 0
+        self.fixed_s = -1.0  # learned cost of a window apart from its steps
+        self.per_step_s = -1.0  # learned cost of a step inside a window
+        self.since_window = 0
+        self.next_look = 0  # no use asking before so many steps since the last window
 
     def step(self, duration_s: float) -> None:
         """A step outside windows took this long."""

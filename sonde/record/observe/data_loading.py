@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sonde.record.observe.events import DATALOADER, DATALOADER_START
@@ -13,14 +12,15 @@ if TYPE_CHECKING:
     from sonde.record.observe.install import Observation
 
 
-@dataclass
 class Epoch:
     """A pass over one DataLoader that is under way."""
 
-    number: int
-    start_ns: int
-    last_ns: int
-    batches: int = 0
+    __slots__ = ("batches", "last_ns", "number", "start_ns")
+
+    def __init__(self, number: int, start_ns: int) -> None:
+        self.number = number
+        self.start_ns = self.last_ns = start_ns
+        self.batches = 0
 
 
 def observe(torch: Any, seen: Observation) -> None:
@@ -50,7 +50,7 @@ def observe(torch: Any, seen: Observation) -> None:
             end(id(self), complete=False)  # the last pass was left before its end
             number = passes.get(id(self), 0)
             passes[id(self)] = number + 1
-            loaders[id(self)] = Epoch(number, start, start)
+            loaders[id(self)] = Epoch(number, start)
             iterator = original(self)
             of_iterator[id(iterator)] = id(self)
             thread.record(DATALOADER_START, start, now_ns(), 0, 0)

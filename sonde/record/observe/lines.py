@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import sysconfig
 from array import array
 from types import CodeType, FrameType
 from typing import Any
@@ -38,6 +37,8 @@ class LineTrace:
         self._known: dict[CodeType, int] = {}
         self._call_code = torch.nn.Module._call_impl.__code__
         self._known[self._call_code] = MODULE_CALL
+        import sysconfig  # a millisecond that only programs with windows pay
+
         own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         standard = sysconfig.get_paths()
         self._ignored = (

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 SYSTEM = "/sys/devices/system"
 MOST_THREADS = 256
-_PAGES = re.compile(r" N(\d+)=(\d+)")
-_SIZE = re.compile(r" kernelpagesize_kB=(\d+)")
+# Patterns are compiled where they are used: most programs never come there.
+_PAGES = r" N(\d+)=(\d+)"
+_SIZE = r" kernelpagesize_kB=(\d+)"
 
 
 def physical_cpus() -> int:
@@ -31,8 +31,8 @@ def numa_bytes() -> dict[str, int]:
     held: dict[str, int] = {}
     with open("/proc/self/numa_maps", encoding="utf-8", errors="replace") as maps:
         for line in maps:
-            size = _SIZE.search(line)
-            for node, pages in _PAGES.findall(line):
+            size = re.search(_SIZE, line)
+            for node, pages in re.findall(_PAGES, line):
                 kilobytes = int(pages) * (int(size.group(1)) if size else 4)
                 held[node] = held.get(node, 0) + 1024 * kilobytes
     return held
@@ -43,8 +43,7 @@ def _holds_cpus(node: str) -> bool:
     return any(os.path.exists(f"{SYSTEM}/node/{node}/cpu{c}") for c in os.sched_getaffinity(0))
 
 
-@dataclass(frozen=True)
-class Ticks:
+class Ticks(NamedTuple):
     """The system's own account at one moment."""
 
     time_s: float

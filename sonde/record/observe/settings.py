@@ -2,28 +2,28 @@
 
 Leaves marks of kind "settings", each a JSON object: one when the first optimizer step ends, one for each
 DataLoader that is iterated over (once), one at exit. What is left in place per step is one look at a flag.
-Questions that torch cannot answer in this version are left out.
+Questions that torch cannot answer in this version are left out. They are asked in the program's own time: what is only
+needed at the end is imported there, and patterns are compiled where something may match.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sonde.record.observe.patch import wrap
 from sonde.record.observe.placement import Ticks, numa_bytes, physical_cpus, scheduling
 from sonde.record.observe.session import now_ns
-from sonde.record.surroundings import kept_environment
 
 if TYPE_CHECKING:
     from sonde.record.observe.install import Observation
 
-OPENMP = re.compile(r"/(libgomp|libiomp5|libomp)[^/]*\.so[^/]*$")
-ALLOCATOR = re.compile(r"/lib(jemalloc|tcmalloc|mimalloc)[^/]*\.so[^/]*$")
+OPENMP = (b"libgomp", b"libiomp5", b"libomp")
+ALLOCATORS = (b"libjemalloc", b"libtcmalloc", b"libmimalloc")
 MOST_LOADERS = 16
 MOST_THREADS = 256
 
@@ -135,10 +135,8 @@ def _flags(torch: Any) -> dict[str, Any]:
         "cpu_capability": torch.backends.cpu.get_cpu_capability,
         "cudnn_benchmark": lambda: bool(torch.backends.cudnn.benchmark),
         "dev_mode": lambda: bool(sys.flags.dev_mode),
-        "environment": lambda: kept_environment(dict(os.environ)),
+        "environment": _environment,
         "cpu_flags": _cpu_flags,
-        "openmp": lambda: _mapped(OPENMP),
-        "allocator": lambda: _mapped(ALLOCATOR),
         "affinity": _affinity,
         "quota_cpus": _quota,
         "huge_pages": _huge_pages,
@@ -151,6 +149,8 @@ def _flags(torch: Any) -> dict[str, Any]:
             found[name] = ask()
         except Exception:  # not in this version of torch or not on this system: not known
             continue
+    with suppress(OSError):  # no /proc: not known
+        found |= _libraries()
     return found
 
 
@@ -175,10 +175,25 @@ def _at_exit(begun: Ticks | None) -> dict[str, Any]:
     return found
 
 
-def _mapped(pattern: re.Pattern[str]) -> list[str]:
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-        paths = {line[line.index("/") :].rstrip("\n") for line in maps if "/" in line}
-    return sorted(path for path in paths if pattern.search(path))
+def _environment() -> dict[str, str]:
+    from sonde.record.surroundings import kept_environment
+
+    return kept_environment(dict(os.environ))
+
+
+def _libraries() -> dict[str, list[str]]:
+    """Paths of the OpenMP runtimes and allocators among the mapped files, from one look at them."""
+    with open("/proc/self/maps", "rb") as maps:
+        text = maps.read()
+    paths = sorted({line[line.find(b"/") :] for line in text.split(b"\n") if b".so" in line and b"/" in line})
+    kinds = {"openmp": OPENMP, "allocator": ALLOCATORS}
+    found: dict[str, list[str]] = {kind: [] for kind in kinds}
+    for path in paths:
+        name = os.path.basename(path)
+        for kind, names in kinds.items():
+            if name.startswith(names) and b".so" in name:
+                found[kind].append(path.decode("utf-8", "replace"))
+    return found
 
 
 def _cpu_flags() -> list[str]:
@@ -186,7 +201,8 @@ def _cpu_flags() -> list[str]:
     with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as info:
         for line in info:
             if line.startswith(("flags", "Features")):
-                return [flag for flag in wanted if flag in line.split()]
+                there = set(line.split())
+                return [flag for flag in wanted if flag in there]
     return []
 
 
@@ -234,8 +250,7 @@ def _quota() -> float | None:
 
 def _huge_pages() -> str:
     with open("/sys/kernel/mm/transparent_hugepage/enabled", encoding="utf-8") as file:
-        found = re.search(r"\[(\w+)\]", file.read())
-    return found.group(1) if found else ""
+        return file.read().partition("[")[2].partition("]")[0]  # "always [madvise] never"
 
 
 def _flushes(torch: Any) -> bool:

@@ -19,6 +19,7 @@ from sonde.render.text.units import count, nanoseconds, percent
 from sonde.store.recording import Recording
 
 HOT_ROWS = 4
+LOSS_CAUSES = 3
 FEWEST_STEADY_STEPS = 5
 FEWEST_SAMPLES = 50
 STATES = {"running": "running", "spinning": "spinning, no work", "imbalance": "waiting for slower threads"}
@@ -140,6 +141,20 @@ def _trust(recording: Recording) -> Iterator[str]:
         parts.append(f"{percent(found.cpu_sampled_s / found.cpu_rusage_s)} of CPU time accounted for")
     if everything.root is not None:
         parts.append(f"{percent(everything.root)} of stacks complete")
-    lost = sum(found.lost.values())
-    parts.append(f"{count(lost)} lost" if lost else "nothing lost")
+    parts.append(_lost(found.lost, recording.table("losses")))
     yield "Quality: " + ", ".join(parts)
+
+
+def _lost(counts: dict[str, int], losses: Table) -> str:
+    """How much is missing and why: the causes with most first; a cause that stands alone with its reason."""
+    causes = sorted((cause for cause, number in counts.items() if number), key=lambda cause: -counts[cause])
+    if not causes:
+        return "nothing lost"
+    if len(causes) == 1:
+        details = losses.take(losses.text("cause").equals(causes[0])).text("detail")
+        reasons = {text for text in details.tolist() if text}
+        why = causes[0] + (f": {reasons.pop()}" if len(reasons) == 1 else "")
+    else:
+        shown = [f"{count(counts[cause])} {cause}" for cause in causes[:LOSS_CAUSES]]
+        why = ", ".join(shown) + (", …" if len(causes) > LOSS_CAUSES else "")
+    return f"{count(sum(counts.values()))} lost ({why})"

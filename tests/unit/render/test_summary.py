@@ -1,0 +1,33 @@
+"""The last line of the summary says what is missing and why, not only how much."""
+
+from __future__ import annotations
+
+from sonde.columns import Table, Text
+from sonde.render.text.summary import _lost
+from sonde.store import build
+
+
+def losses(*rows: tuple[str, int, str]) -> tuple[dict[str, int], Table]:
+    causes, counts, details = ([row[i] for row in rows] for i in range(3))
+    total: dict[str, int] = {}
+    for cause, number, _ in rows:
+        total[cause] = total.get(cause, 0) + number
+    return total, build.table("losses", cause=Text.of(causes), count=counts, detail=Text.of(details))
+
+
+def test_a_single_cause_comes_with_its_reason() -> None:
+    found = _lost(*losses(("shapes_unavailable", 1, "'ls' is not linked to libtorch_cpu.so")))
+    assert found == "1 lost (shapes_unavailable: 'ls' is not linked to libtorch_cpu.so)"
+
+
+def test_one_cause_in_two_processes_with_two_reasons_keeps_its_name() -> None:
+    assert _lost(*losses(("window_failed", 1, "a"), ("window_failed", 2, "b"))) == "3 lost (window_failed)"
+
+
+def test_many_causes_are_named_most_first() -> None:
+    found = _lost(*losses(("a", 1, ""), ("b", 5, "x"), ("c", 3, ""), ("d", 2, "")))
+    assert found == "11 lost (5 b, 3 c, 2 d, …)"
+
+
+def test_a_counted_nothing_is_nothing() -> None:
+    assert _lost(*losses(("a", 0, "x"))) == "nothing lost"
