@@ -51,10 +51,9 @@ import time
 from torch.optim.optimizer import register_optimizer_step_post_hook
 last = [0.0]
 def slow(optimizer, args, kwargs):
-    now = time.thread_time()
     if last[0]:
-        end = now + {share} * (now - last[0])
-        while time.thread_time() < end: pass
+        end = time.perf_counter() + {share} * (time.thread_time() - last[0])
+        while time.perf_counter() < end: pass
     last[0] = time.thread_time()
 register_optimizer_step_post_hook(slow)
 """
