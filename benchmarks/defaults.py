@@ -2,9 +2,10 @@
 
 Usage: python -m benchmarks.defaults [--rounds N] [--examples vae gpt …] [--scale S] [--threads N]
 Takes about 110 s per round on two idle cores.
-Plain and recorded runs alternate, in random order within a round, and the ratio is taken within the round. CPU time
-is user plus system of the program and all its children, as the kernel accounts it; what Sonde does after the
-program has ended is measured apart (`after_s`). OpenMP's workers spin while they wait, so with more than one thread CPU
+A plain and a recorded run take turns of a twentieth of a second (`turns`), so that both meet the same machine; the
+ratio is taken within the pair. CPU time is user plus system of the program and all its children, as the kernel accounts
+it to the program's parent: what Sonde itself does before the program starts and after it has ended is not in it.
+OpenMP's workers spin while they wait, so with more than one thread CPU
 time follows the clock on the wall and everything that disturbs it; --threads 1 compares work alone. Steps are
 multiplied by --scale. Printed: the ratios of each round; then per example median and range of the ratio; then the sum
 over all examples.
@@ -18,13 +19,12 @@ import json
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from benchmarks.environment import write
+from benchmarks.turns import take_turns
 
 ROOT = Path(__file__).resolve().parent.parent
 # glibc raises its limits for memory of its own when the first large block is freed. Whether and when that happens
@@ -53,11 +53,8 @@ def main() -> None:
     found: dict[str, list[dict[str, float]]] = {name: [] for name in options.examples}
     for number in range(options.rounds):
         for name in options.examples:
-            one: dict[str, float] = {}
-            for recorded in order.sample([False, True], 2):
-                one |= run(
-                    name, max(round(STEPS[name] * options.scale), 1), recorded, options.options.split()
-                )
+            steps = max(round(STEPS[name] * options.scale), 1)
+            one = pair(name, steps, options.options.split(), first=order.randrange(2))
             found[name].append({**one, "ratio": one["recorded_s"] / one["plain_s"]})
         plain, recorded = (sum(found[n][-1][key] for n in found) for key in ("plain_s", "recorded_s"))
         ratios = " ".join(f"{name} {values[-1]['ratio']:.3f}" for name, values in found.items())
@@ -70,8 +67,7 @@ def main() -> None:
         rows.append(row)
         print(
             f"{name:12} {row['ratio']:.3f}  [{row['low']:.3f}, {row['high']:.3f}]  {row['plain_s']:.2f} s of CPU, "
-            f"{row['windows']:.0f} windows that say they cost {row['windows_s'] * 1e3:.0f} ms, "
-            f"after the program {row['after_s']:.2f} s",
+            f"{row['windows']:.0f} windows that say they cost {row['windows_s'] * 1e3:.0f} ms",
             flush=True,
         )
     sums = sorted(
@@ -93,48 +89,35 @@ def main() -> None:
     )
 
 
-def run(name: str, steps: int, recorded: bool, options: list[str]) -> dict[str, float]:
-    """One run of an example; CPU seconds by wait4 (plain) or by the recording's own wait4 of the program."""
-    script = [str(ROOT / "examples" / f"{name}.py"), "--steps", str(steps)]
+def pair(name: str, steps: int, options: list[str], first: int) -> dict[str, float]:
+    """The example alone and recorded, in turns; CPU seconds by wait4, for the recorded one by Sonde's own wait4."""
+    script = [sys.executable, str(ROOT / "examples" / f"{name}.py"), "--steps", str(steps)]
+    plain = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        if not recorded:
-            del environment["PYTHONPATH"]
-            process = subprocess.Popen(
-                [sys.executable, *script], env=environment, stdout=subprocess.DEVNULL, cwd=folder
-            )
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            if process.returncode:
-                raise SystemExit(f"{name} failed")
-            return {"plain_s": usage.ru_utime + usage.ru_stime}
         target = Path(folder) / "out.sonde"
-        start = time.monotonic()
-        command = [sys.executable, "-m", "sonde", "run", "-o", str(target), *options, *script]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=folder)
-        total = time.monotonic() - start
-        if done.returncode:
-            raise SystemExit(f"{name} failed: {done.stderr[-500:]}")
-        return {**_figures(target), "total_s": total}
+        recorded = [sys.executable, "-m", "sonde", "run", "-o", str(target), *options, *script[1:]]
+        ended = take_turns(
+            (script, recorded), (plain, {**plain, "PYTHONPATH": str(ROOT)}), Path(folder), first
+        )
+        for one in ended:
+            if one.exit_code:
+                raise SystemExit(f"{name} failed: {one.errors[-500:]}")
+        return {"plain_s": ended[0].cpu_s, **_figures(target)}
 
 
 def _figures(target: Path) -> dict[str, float]:
     from sonde.store.reader import open_recording
 
     recording = open_recording(target)
-    processes, marks = recording.table("processes"), recording.table("marks")
-    first = int(processes.array("process").argmin())
+    marks = recording.table("marks")
     usage = recording.meta.details["rusage"]  # wait4 of the program: children that it waited for included
     cpu_s = (usage["user_ns"] + usage["system_ns"]) / 1e9
     windows = marks.take(marks.text("kind").equals("window"))
     costs = [json.loads(text or "{}").get("cost_ns", 0) for text in windows.text("extra").tolist()]
-    end_ns = int(processes.array("end_ns")[first])
-    written = (target / "meta.json").stat().st_mtime_ns - recording.meta.clock.epoch_offset_end_ns
     return {
         "recorded_s": float(cpu_s),
         "windows": float(len(windows)),
         "windows_s": sum(costs) / 1e9,
-        "after_s": (written - end_ns) / 1e9,
     }
 
 
