@@ -30,7 +30,9 @@ from sonde.experiment.place import this_place
 from sonde.experiment.tune import tune
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+WORKLOADS = Path(__file__).resolve().parents[1] / "workloads"
 PROGRAMS = {
+    "inference": (sys.executable, str(WORKLOADS / "inference.py"), "250"),
     "mlp": (sys.executable, str(EXAMPLES / "mlp.py"), "--steps", "200"),
     "convnet": (
         sys.executable,
