@@ -58,3 +58,46 @@ def test_what_the_writer_writes_is_what_the_decoder_reads(tmp_path: Path) -> Non
     assert (log.nodes.flags == 8).all()
     parents = log.nodes.parent.astype(np.int64)
     assert (parents <= np.arange(len(parents))).all()  # parents come before children
+
+
+def test_stacks_that_share_their_outer_frames_stay_apart(tmp_path: Path) -> None:
+    sources = ("common/descriptors.cpp", "log/writer.cpp", "log/interner.cpp", "log/loss.cpp")
+    binary = build(tmp_path, "shared_outer_frames.cpp", *sources, "background/stacks.cpp")
+    command = [binary, tmp_path / "1.2.slog"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    log = read_raw_log(tmp_path / "1.2.slog")
+    assert len(said) == len(log.samples.weight_ns) == 3000
+
+    def frames(nodes: object, leaf: int, column: str) -> str:
+        values = []
+        while leaf:
+            values.append(str(int(getattr(nodes, column)[leaf - 1])))
+            leaf = int(nodes.parent[leaf - 1])  # type: ignore[attr-defined]
+        return ",".join(values)
+
+    for i, line in enumerate(said):
+        samples = log.samples
+        found = (
+            frames(log.nodes, int(samples.native[i]), "pc"),
+            frames(log.nodes, int(samples.owner_native[i]), "pc"),
+            frames(log.python_nodes, int(samples.python[i]), "code"),
+        )
+        assert list(found) == line.split(" ")
+    assert ((log.python_nodes.self_pointer != 0) == (log.python_nodes.code > 3)).all()
+    stacks = [part.split(",") for line in said for part in line.split(" ")[:2] if part]
+    paths = {tuple(stack[i:]) for stack in stacks for i in range(len(stack))}
+    assert len(log.nodes.pc) == len(paths)  # each path to the root is one node, written once
+
+
+def test_the_background_thread_is_rare_while_nothing_happens_and_never_late(tmp_path: Path) -> None:
+    said = subprocess.run([build(tmp_path, "pace.cpp")], capture_output=True, text=True, check=True).stdout
+    wait_ms = {name: int(value) for name, value in (line.split() for line in said.splitlines())}
+    assert wait_ms.pop("deep_stacks") == pytest.approx(500 * 2 / 3, abs=1)  # a third of the ring, not a half
+    assert wait_ms == {
+        "young": 100,
+        "calm": 500,
+        "news": 100,
+        "soon_after": 100,
+        "calm_again": 500,
+        "flood": 100,
+    }

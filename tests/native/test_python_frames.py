@@ -37,7 +37,7 @@ def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("g++ is missing: the harness cannot be built")
     agent = REPOSITORY / "native/agent"
     library = tmp_path_factory.mktemp("harness") / "libharness.so"
-    sources = [HERE / "harness.cpp", agent / "common/guarded_memory.cpp"]
+    sources = [HERE / "harness.cpp", agent / "common/guarded_memory.cpp", agent / "common/hot_memory.cpp"]
     names = (
         "code_table",
         "eval_cold",

@@ -55,17 +55,19 @@ void* run(void*) {
   uint64_t started_ns = mono_ns();
   bool open_failed = false;
   if (open_at_once) open_failed = !recorder.open();
+  uint32_t seen = bell.load(std::memory_order_acquire);
   while (state.load(std::memory_order_acquire) == kRunning) {
-    uint32_t seen = bell.load(std::memory_order_acquire);
+    const uint32_t before = seen;
+    seen = bell.load(std::memory_order_acquire);
     uint64_t now_ns = mono_ns();
     if (!open_failed && (recorder.is_open() || now_ns - started_ns >= kSettleNs)) {
       pthread_mutex_lock(&pass_lock);
       if (!recorder.is_open()) open_failed = !recorder.open();
-      if (!open_failed) recorder.pass(now_ns);
+      if (!open_failed) recorder.tend(now_ns, seen != before);
       pthread_mutex_unlock(&pass_lock);
     }
     if (state.load(std::memory_order_acquire) != kRunning) break;
-    futex_wait(&bell, seen, recorder.is_open() ? recorder.next_pass_ns(mono_ns()) : kSettleNs);
+    futex_wait(&bell, seen, recorder.is_open() ? recorder.sleep_ns(mono_ns()) : kSettleNs);
   }
   if (recorder.is_open()) {
     recorder.finish(static_cast<log::EndReason>(end_reason.load()), background_tid.load());

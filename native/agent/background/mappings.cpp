@@ -9,12 +9,11 @@
 
 #include <cstring>
 
-#include "common/safe_memory.h"
-
 namespace sonde {
 namespace {
 
-constexpr uint64_t kScanAnywayNs = 10'000'000'000;
+// The loader tells of libraries; what else maps code from files is rare, and a look costs 2 ms in a program with torch.
+constexpr uint64_t kScanAnywayNs = 60'000'000'000, kScanAtEndNs = 5'000'000'000;
 constexpr size_t kMapsCapacity = 4u << 20;
 
 uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x100000001b3u; }
@@ -44,6 +43,12 @@ char* read_maps(size_t* size) {
   text[used] = 0;
   *size = used;
   return text;
+}
+
+// "START-END rwxp ...": a look at one letter before all is taken apart; one line in five is code.
+bool may_be_code(const char* line) {
+  const char* rights = std::strchr(line, ' ');
+  return rights && rights[1] && rights[2] && rights[3] == 'x';
 }
 
 }  // namespace
@@ -77,26 +82,15 @@ void read_build_id(const char* path, char* hex, size_t capacity) {
   close(fd);
 }
 
-// A number that changes with the loader's list. Read without its lock, so every step is guarded:
-// a list that changes under our hands gives some other number, and the next round looks again.
-uint64_t Mappings::loader_state() const {
-  uint64_t state = 1;
-  uint64_t at = reinterpret_cast<uint64_t>(_r_debug.r_map);
-  for (int i = 0; at && i < 10'000; i++) {
-    link_map entry;
-    if (!safe_read(at, &entry)) break;
-    state = mix(mix(state, at), entry.l_addr);
-    at = reinterpret_cast<uint64_t>(entry.l_next);
-  }
-  return state;
-}
-
-bool Mappings::update(log::Writer& log, uint64_t now_ns, bool force) {
-  uint64_t state = loader_state();
-  bool changed = state != last_state_;
-  if (force || state != last_state_ || now_ns - last_scan_ns_ > kScanAnywayNs) {
-    scan(log, now_ns);
-    last_state_ = state;
+bool Mappings::update(log::Writer& log, uint64_t now_ns, Look look) {
+  const LoaderCounts counts = loader_counts();
+  bool changed = counts != last_counts_;
+  const uint64_t age_ns = now_ns - last_scan_ns_;
+  if (look == Look::First || changed || age_ns > (look == Look::Last ? kScanAtEndNs : kScanAnywayNs)) {
+    // What is new may have been there, and what is gone may have been gone, since the last look that could tell.
+    const uint64_t since_ns = changed ? last_update_ns_ : last_scan_ns_;
+    scan(log, since_ns ? since_ns : now_ns);
+    last_counts_ = counts;
     last_scan_ns_ = now_ns;
   }
   last_update_ns_ = now_ns;
@@ -105,17 +99,16 @@ bool Mappings::update(log::Writer& log, uint64_t now_ns, bool force) {
 
 void Mappings::reset() {
   known_.clear();
-  last_state_ = last_scan_ns_ = last_update_ns_ = 0;
+  last_counts_ = {};
+  last_scan_ns_ = last_update_ns_ = 0;
 }
 
-void Mappings::scan(log::Writer& log, uint64_t now_ns) {
+void Mappings::scan(log::Writer& log, uint64_t since) {
   size_t size = 0;
   char* text = read_maps(&size);
   if (!text) return;
   for (Entry& entry : known_) entry.seen = false;
   size_t old_count = known_.size();
-  // What is new may have been there, and what is gone may have been gone, since the last look.
-  uint64_t since = last_update_ns_ ? last_update_ns_ : now_ns;
   for (int round = 0; round < 2; round++) {  // first note what is still there, then write what is new
     if (round == 1) {
       size_t kept = 0;
@@ -137,7 +130,8 @@ void Mappings::scan(log::Writer& log, uint64_t now_ns) {
       char rights[5] = {}, device[16] = {};
       unsigned long start, stop, offset, inode;
       int path_at = 0;
-      if (sscanf(line, "%lx-%lx %4s %lx %15s %lu %n", &start, &stop, rights, &offset, device, &inode, &path_at) >= 6 &&
+      if (may_be_code(line) &&
+          sscanf(line, "%lx-%lx %4s %lx %15s %lu %n", &start, &stop, rights, &offset, device, &inode, &path_at) >= 6 &&
           rights[2] == 'x' && path_at && (line[path_at] == '/' || !std::strcmp(line + path_at, "[vdso]"))) {
         entry = {start, stop, offset, inode, hash_text(line + path_at), true};
         Entry* found = nullptr;

@@ -6,15 +6,17 @@
 
 #include "common/mapped_array.h"
 #include "log/writer.h"
+#include "unwind/modules.h"
 
 namespace sonde {
 
 class Mappings {
  public:
-  // Writes Mapping and Unmapping records for what changed since the last call. Cheap (a walk of
-  // the loader's list) when nothing did; reads /proc/self/maps otherwise, and every few seconds.
+  // Writes Mapping and Unmapping records for what changed since the last call. Cheap (two counts of
+  // the loader) when nothing did; reads /proc/self/maps otherwise, and now and then.
   // True when the loader's list had changed.
-  bool update(log::Writer& log, uint64_t now_ns, bool force);
+  enum class Look : uint8_t { First, Usual, Last };
+  bool update(log::Writer& log, uint64_t now_ns, Look look);
   void reset();
 
  private:
@@ -23,11 +25,10 @@ class Mappings {
     uint64_t path_hash;
     bool seen;
   };
-  uint64_t loader_state() const;
-  void scan(log::Writer& log, uint64_t now_ns);
+  void scan(log::Writer& log, uint64_t since);
 
   MappedArray<Entry> known_;
-  uint64_t last_state_ = 0;
+  LoaderCounts last_counts_;
   uint64_t last_scan_ns_ = 0;    // maps were read
   uint64_t last_update_ns_ = 0;  // nothing had changed up to here
 };

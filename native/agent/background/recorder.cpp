@@ -69,7 +69,8 @@ void Recorder::begin(log::ProcessOrigin origin, uint64_t start_ns) {
   if (!is_fork_ && earlier_cpu_ns_ == 0) earlier_cpu_ns_ = earlier_cpu().user_ns + earlier_cpu().system_ns;
   start_ns_ = start_ns;
   stacks_.on_new_epoch([](void* waits) { static_cast<WaitRecorder*>(waits)->before_new_epoch(); }, &waits_);
-  next_refresh_ns_ = next_counters_ns_ = next_names_ns_ = 0;
+  next_pass_ns_ = next_refresh_ns_ = next_counters_ns_ = next_names_ns_ = 0;
+  pace_.start(start_ns);
 }
 
 void Recorder::write_header() {
@@ -95,7 +96,7 @@ bool Recorder::open() {
   write_header();
   log_.begin(log::Record::Statistics).text("boot_id").number(read_boot_id());
   log_.end();
-  mappings_.update(log_, start_ns_, true);
+  mappings_.update(log_, start_ns_, Mappings::Look::First);
   log_.flush();
   if (agent_options().blocks) blocks_.start(mono_ns());
   return true;
@@ -112,11 +113,15 @@ void Recorder::announce(Thread* thread) {
 }
 
 void Recorder::drain(Thread* thread) {
+  uint32_t words = 0;
   while (const uint64_t* record = thread->ring.peek()) {
+    const auto size = static_cast<uint32_t>(*record);
     stacks_.write_sample(thread->number, record);
     drained_++;
-    thread->ring.pop(static_cast<uint32_t>(*record));
+    words += size;
+    thread->ring.pop(size);
   }
+  pace_.drained(words);
 }
 
 void Recorder::write_thread_end(Thread* thread, uint64_t end_ns, uint64_t cpu_ns) {
@@ -133,9 +138,11 @@ void Recorder::pass(uint64_t now_ns) {
     Thread* thread = thread_at(i);
     Phase phase = thread->phase.load(std::memory_order_acquire);
     if (phase != Phase::Live && phase != Phase::Ended) continue;
+    if (!thread->announced) pace_.look_again_soon();
     announce(thread);
     drain(thread);
     if (phase == Phase::Ended) {
+      pace_.look_again_soon();
       write_thread_end(thread, thread->end_ns, thread->end_cpu_ns);
       samples_ += thread->samples.exchange(0, std::memory_order_relaxed);
       handler_ns_ += thread->handler_ns.exchange(0, std::memory_order_relaxed);
@@ -145,7 +152,7 @@ void Recorder::pass(uint64_t now_ns) {
     }
   }
   blocks_.pass(mono_ns());
-  if (agent_options().waits) waits_.look(mono_ns());
+  if (agent_options().waits && waits_.look(mono_ns())) pace_.look_again_soon();
   python_write_codes(log_);
   if (now_ns >= next_counters_ns_) {
     counters_.write(log_, now_ns);
@@ -155,19 +162,31 @@ void Recorder::pass(uint64_t now_ns) {
   log_.flush();
 }
 
-uint64_t Recorder::next_pass_ns(uint64_t now_ns) const {
-  uint64_t end_ns = blocks_.end_ns();
-  if (!blocks_.active() || end_ns >= now_ns + kDrainEveryNs) return kDrainEveryNs;
-  return end_ns > now_ns ? end_ns - now_ns : 1;
+void Recorder::tend(uint64_t now_ns, bool asked) {
+  if (!asked && now_ns < next_pass_ns_) {
+    blocks_.pass(now_ns);
+    // Waking up to switch is the cost of measuring, not of sampling: without blocks there is none of it.
+    if (blocks_.active()) blocks_cpu_ns_ += thread_cpu_ns() - cpu_at_sleep_ns_;
+    return;
+  }
+  pass(now_ns);
+  next_pass_ns_ = now_ns + pace_.next_ns(now_ns, ring_words());
+}
+
+uint64_t Recorder::sleep_ns(uint64_t now_ns) {
+  uint64_t until_ns = next_pass_ns_;
+  if (blocks_.active()) cpu_at_sleep_ns_ = thread_cpu_ns();
+  if (blocks_.active() && blocks_.end_ns() < until_ns) until_ns = blocks_.end_ns();
+  return until_ns > now_ns ? until_ns - now_ns : 1;
 }
 
 void Recorder::refresh(uint64_t now_ns) {
   if (now_ns < next_refresh_ns_) return;
   next_refresh_ns_ = now_ns + kRefreshEveryNs;
-  bool libraries_changed = mappings_.update(log_, now_ns, false);
+  bool libraries_changed = mappings_.update(log_, now_ns, Mappings::Look::Usual);
   unwind_refresh();
   pools_refresh();
-  jit_poll(log_);
+  if (jit_poll(log_) || libraries_changed) pace_.look_again_soon();
   look_for_python(libraries_changed);
   if (now_ns >= next_names_ns_) {
     next_names_ns_ = now_ns + kNamesEveryNs;
@@ -250,7 +269,7 @@ void Recorder::write_statistics() {
       {"handler_p95_ns", handler_times_.quantile(0.95)},
       {"walk_p50_ns", walk_times_.quantile(0.5)},
       {"walk_p95_ns", walk_times_.quantile(0.95)},
-      {"background_cpu_ns", thread_cpu_ns()},
+      {"background_cpu_ns", thread_cpu_ns() - blocks_cpu_ns_},
       {"log_bytes", log_.bytes_written()},
       {"thread_memory_bytes", thread_memory_bytes()},
       {"node_memory_bytes", stacks_.memory_bytes()},
@@ -281,6 +300,7 @@ void Recorder::finish(log::EndReason reason, int agent_tid) {
     walk_times_.add(thread->walk_times);
   }
   blocks_.finish(now_ns);
+  mappings_.update(log_, now_ns, Mappings::Look::Last);
   python_write_codes(log_);
   if (log_.write_failures()) count_loss(Loss::LogWriteFailed, log_.write_failures());
   losses_.write(log_);

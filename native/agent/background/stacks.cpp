@@ -13,21 +13,36 @@ bool StackWriter::make_room() {
   if (listener_) listener_(context_);
   native_.clear();
   python_.clear();
+  forget_last();
   log_->set_node_epoch(++epoch_);
   count_loss(Loss::NodeEpochs);
   return true;
 }
 
+void StackWriter::forget_last() {
+  last_native_.forget();
+  last_owner_.forget();
+  last_python_.forget();
+}
+
 void StackWriter::reset() {
   native_.clear();
   python_.clear();
+  forget_last();
   epoch_ = 0;
   weight_total_ns_ = 0;
 }
 
-uint32_t StackWriter::intern_native(const uint64_t* packed, uint32_t count) {
+uint32_t StackWriter::intern(const uint64_t* packed, uint32_t count, LastNative* last) {
   uint32_t parent = 0;
+  bool same = true;
   for (uint32_t i = count; i-- > 0;) {  // from the root
+    const uint32_t depth = count - 1 - i;
+    same = same && last->holds(depth, packed[i]);
+    if (same) {
+      parent = last->id(depth);
+      continue;
+    }
     bool fresh = false;
     uint32_t id = native_.find_or_add({parent, packed[i], 0}, &fresh);
     if (!id) return parent;
@@ -35,6 +50,7 @@ uint32_t StackWriter::intern_native(const uint64_t* packed, uint32_t count) {
       log_->begin(log::Record::Node).number(id).number(parent).number(packed_pc(packed[i])).number(packed[i] >> 56);
       log_->end();
     }
+    last->put(depth, packed[i], id);
     parent = id;
   }
   return parent;
@@ -50,9 +66,16 @@ uint32_t StackWriter::intern_python(const uint64_t* packed, uint32_t count) {
     at += packed[at] & kPythonSelf ? 2 : 1;
   }
   uint32_t parent = 0;
+  bool same = true;
   for (uint32_t i = count; i-- > 0;) {
+    const uint32_t depth = count - 1 - i;
     uint64_t word = packed[starts[i]];
     uint64_t self = word & kPythonSelf ? packed[starts[i] + 1] : 0;
+    same = same && last_python_.holds(depth, {word, self});
+    if (same) {
+      parent = last_python_.id(depth);
+      continue;
+    }
     bool fresh = false;
     uint32_t id = python_.find_or_add({parent, word, self}, &fresh);
     if (!id) return parent;
@@ -63,6 +86,7 @@ uint32_t StackWriter::intern_python(const uint64_t* packed, uint32_t count) {
       log_->signed_number(instruction).number(word & kPythonEntry ? 1 : 0).number(self);
       log_->end();
     }
+    last_python_.put(depth, {word, self}, id);
     parent = id;
   }
   return parent;
@@ -75,7 +99,7 @@ void StackWriter::write_sample(uint32_t thread, const uint64_t* record) {
   const uint64_t* at = record + kHeadWords;
   uint32_t native = intern_native(at, head.native);
   at += head.native;
-  uint32_t owner = intern_native(at, head.owner_frames);
+  uint32_t owner = intern(at, head.owner_frames, &last_owner_);
   at += head.owner_frames;
   uint32_t python = intern_python(at, head.python);
   weight_total_ns_ += head.weight_ns;

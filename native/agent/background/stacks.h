@@ -4,12 +4,35 @@
 
 #include <cstdint>
 
+#include "core/options.h"
 #include "log/interner.h"
 #include "log/writer.h"
 #include "python/frames.h"
 #include "unwind/unwind.h"
 
 namespace sonde {
+
+// The stack that was interned last, with the ids of its nodes. Samples of a thread come one after the other and share
+// their outer frames: comparing those in a row is cheaper than a look into the table for each.
+template <typename Frame, uint32_t kFrames>
+class LastStack {
+ public:
+  void forget() { count_ = 0; }
+  // Is the frame at `depth` from the root the same as last time, given that all below it are?
+  bool holds(uint32_t depth, const Frame& frame) const { return depth < count_ && frame_[depth] == frame; }
+  uint32_t id(uint32_t depth) const { return id_[depth]; }
+  void put(uint32_t depth, const Frame& frame, uint32_t id) {
+    if (depth >= kFrames) return;  // deeper ones are looked up each time
+    frame_[depth] = frame;
+    id_[depth] = id;
+    count_ = depth + 1;
+  }
+
+ private:
+  Frame frame_[kFrames] = {};
+  uint32_t id_[kFrames] = {};
+  uint32_t count_ = 0;
+};
 
 class StackWriter {
  public:
@@ -19,7 +42,7 @@ class StackWriter {
   void write_residual(uint32_t thread, uint64_t time_ns, uint64_t weight_ns);
 
   // Packed native frames, leaf first -> id of the leaf; 0 when empty.
-  uint32_t intern_native(const uint64_t* packed, uint32_t count);
+  uint32_t intern_native(const uint64_t* packed, uint32_t count) { return intern(packed, count, &last_native_); }
   uint32_t intern_python(const uint64_t* packed, uint32_t count);
   // Starts a new epoch when the tables are nearly full. Ids of before are void then.
   bool make_room();
@@ -37,7 +60,17 @@ class StackWriter {
 
  private:
   log::Writer* log_;
+  struct PythonKey {
+    uint64_t word, self;
+    bool operator==(const PythonKey&) const = default;
+  };
+  using LastNative = LastStack<uint64_t, kMaxNativeFrames + kMaxKernelFrames>;
+  uint32_t intern(const uint64_t* packed, uint32_t count, LastNative* last);
+  void forget_last();
+
   log::NodeTable native_, python_;
+  LastNative last_native_, last_owner_;
+  LastStack<PythonKey, kMaxPythonFrames> last_python_;
   uint64_t epoch_ = 0;
   uint64_t weight_total_ns_ = 0;  // of all samples and residuals written
   void (*listener_)(void*) = nullptr;

@@ -30,7 +30,7 @@ const char* dump_folder() {
 
 }  // namespace
 
-void jit_poll(log::Writer& log) {
+bool jit_poll(log::Writer& log) {
   if (g_names.pid == 0) {
     g_names.pid = getpid();
     g_names.own_map.set_pid(g_names.pid);
@@ -38,11 +38,12 @@ void jit_poll(log::Writer& log) {
   }
   const uint64_t now_ns = mono_ns();
   if (!g_names.own_dump.found()) g_names.own_dump.find(dump_folder(), g_names.pid);
-  g_names.inherited_dump.poll(log);
-  g_names.own_dump.poll(log);
-  if (g_names.parent_pid) g_names.inherited_map.poll(now_ns, log);
-  g_names.own_map.poll(now_ns, log);
-  g_names.regions.poll(now_ns, log);
+  bool news = g_names.inherited_dump.poll(log);
+  news |= g_names.own_dump.poll(log);
+  if (g_names.parent_pid) news |= g_names.inherited_map.poll(now_ns, log);
+  news |= g_names.own_map.poll(now_ns, log);
+  news |= g_names.regions.poll(now_ns, log);
+  return news;
 }
 
 void jit_after_fork() {

@@ -65,11 +65,14 @@ bool Jitdump::read_header(int fd) {
   return true;
 }
 
-void Jitdump::poll(log::Writer& log) {
-  if (!found()) return;
-  const int fd = open(path_, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
+bool Jitdump::poll(log::Writer& log) {
+  if (!found()) return false;
   struct stat status;
+  // Most looks find nothing: one system call then, not three.
+  if (at_ != 0 && stat(path_, &status) == 0 && static_cast<uint64_t>(status.st_size) <= at_) return false;
+  const int fd = open(path_, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const uint64_t before = at_;
   if (fstat(fd, &status) == 0 && (at_ != 0 || read_header(fd))) {
     const auto end = static_cast<uint64_t>(status.st_size);
     RecordHead head;
@@ -86,6 +89,7 @@ void Jitdump::poll(log::Writer& log) {
     }
   }
   close(fd);
+  return at_ != before;
 }
 
 void Jitdump::write_code(int fd, uint64_t at, uint32_t size, uint64_t time_ns, log::Writer& log) {

@@ -23,8 +23,8 @@ class Jitdump {
     forked_ns_ = forked_ns;
   }
 
-  // Appends a JitCode record for each complete record that is new.
-  void poll(log::Writer& log);
+  // Appends a JitCode record for each complete record that is new; true when there was one.
+  bool poll(log::Writer& log);
 
  private:
   bool read_header(int fd);

@@ -18,7 +18,7 @@ void PerfMap::set_pid(int pid) {
   last_look_ns_ = 0;
 }
 
-void PerfMap::poll(uint64_t now_ns, log::Writer& log) {
+bool PerfMap::poll(uint64_t now_ns, log::Writer& log) {
   const int fd = open(path_, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd >= 0) {
     struct stat status;
@@ -49,6 +49,7 @@ void PerfMap::poll(uint64_t now_ns, log::Writer& log) {
     close(fd);
   }
   last_look_ns_ = now_ns;
+  return at_ != 0;
 }
 
 void PerfMap::write_line(const char* line, uint64_t since_ns, log::Writer& log) {

@@ -13,7 +13,8 @@ namespace sonde {
 class PerfMap {
  public:
   void set_pid(int pid);
-  void poll(uint64_t now_ns, log::Writer& log);
+  // True when it is a file that has entries: their times are as exact as the looks are frequent.
+  bool poll(uint64_t now_ns, log::Writer& log);
 
  private:
   void write_line(const char* line, uint64_t since_ns, log::Writer& log);

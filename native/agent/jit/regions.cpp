@@ -86,9 +86,11 @@ void CodeRegions::read_mappings(uint64_t now_ns, log::Writer& log) {
   last_look_ns_ = now_ns;
 }
 
-void CodeRegions::poll(uint64_t now_ns, log::Writer& log) {
+bool CodeRegions::poll(uint64_t now_ns, log::Writer& log) {
   bool looked = false;
   for (std::atomic<uint64_t>& place : g_notes) {
+    // Reading first: the lines stay with the threads that walk.
+    if (place.load(std::memory_order_relaxed) == 0) continue;
     const uint64_t page = place.exchange(0, std::memory_order_relaxed);
     if (page == 0 || is_known(page)) continue;
     if (!looked) read_mappings(now_ns, log);
@@ -96,6 +98,7 @@ void CodeRegions::poll(uint64_t now_ns, log::Writer& log) {
     // Unmapped between the sample and now: its page is all that can be said.
     if (!is_known(page)) write(page, page + kPageBytes, "generated code, gone", log);
   }
+  return looked;
 }
 
 }  // namespace sonde

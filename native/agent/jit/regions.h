@@ -14,8 +14,8 @@ void note_generated_code(uint64_t pc);
 
 class CodeRegions {
  public:
-  // Not async-signal-safe.
-  void poll(uint64_t now_ns, log::Writer& log);
+  // Not async-signal-safe. True when a walk had met code that was not known.
+  bool poll(uint64_t now_ns, log::Writer& log);
   void forget() { known_.clear(); }
 
  private:

@@ -151,7 +151,6 @@ void Writer::flush() {
   // A program that closes "all" descriptors may have given our number to a file of its own.
   if (!still_ours()) fd_ = move_high(::open(path_, O_WRONLY | O_APPEND | O_CLOEXEC));
   size_t done = 0;
-  off_t before = fd_ >= 0 ? lseek(fd_, 0, SEEK_END) : -1;
   while (fd_ >= 0 && done < used_) {
     ssize_t n = write(fd_, buffer_ + done, used_ - done);
     if (n < 0 && errno == EINTR) continue;
@@ -163,7 +162,8 @@ void Writer::flush() {
     bytes_written_ += used_;
   } else {
     write_failures_++;  // keep the file readable: take a half chunk back
-    if (done && before >= 0 && ftruncate(fd_, before) != 0) write_failures_++;
+    const off_t end = done ? lseek(fd_, 0, SEEK_END) : -1;
+    if (end >= static_cast<off_t>(done) && ftruncate(fd_, end - static_cast<off_t>(done)) != 0) write_failures_++;
   }
   used_ = 0;
 }

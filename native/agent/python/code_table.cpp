@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "common/hot_memory.h"
 #include "python/text.h"
 
 namespace sonde::python {
@@ -40,11 +41,11 @@ struct Fields {
 struct Tables {
   Entry entry[kMaxCodes];
   std::atomic<uint64_t> content[kContentSlots];
-  std::atomic<uint64_t> cache[kCacheSlots];
   char arena[kArenaBytes];
 };
 
 Tables* tables = nullptr;
+std::atomic<uint64_t>* cache = nullptr;  // kCacheSlots of them: the part that every sample looks into
 std::atomic<uint32_t> next_number{1};
 std::atomic<size_t> arena_used{0};
 std::atomic<uint64_t> losses_full{0};
@@ -209,6 +210,14 @@ bool code_table_create() {
   void* memory = mmap(nullptr, sizeof(Tables), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
+  constexpr size_t kCacheBytes = kCacheSlots * sizeof *cache;
+  void* hot = hot_memory(kCacheBytes);
+  if (!hot) hot = mmap(nullptr, kCacheBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (hot == MAP_FAILED) {
+    munmap(memory, sizeof(Tables));
+    return false;
+  }
+  cache = static_cast<std::atomic<uint64_t>*>(hot);
   tables = static_cast<Tables*>(memory);
   return true;
 }
@@ -247,14 +256,14 @@ CodeRef code_lookup(const Layout& layout, uint64_t address) {
   const uint32_t first = slot_of(hash, kCacheSlots) & ~(kCacheWays - 1);
   std::atomic<uint64_t>* free_way = nullptr;
   for (uint32_t way = 0; way < kCacheWays; ++way) {
-    std::atomic<uint64_t>& cached = tables->cache[first + way];
+    std::atomic<uint64_t>& cached = cache[first + way];
     const uint64_t held = cached.load(std::memory_order_relaxed);
     if ((held & ~kNumberMask) == tag && held != 0) return reference(static_cast<uint32_t>(held & kNumberMask));
     if (held == 0 && free_way == nullptr) free_way = &cached;
   }
   const uint32_t value = find_or_add(layout, code);
   if ((value & ~kModuleFlag) != 0) {
-    if (free_way == nullptr) free_way = &tables->cache[first + (hash >> 40) % kCacheWays];
+    if (free_way == nullptr) free_way = &cache[first + (hash >> 40) % kCacheWays];
     free_way->store(tag | value, std::memory_order_relaxed);
   }
   return reference(value);

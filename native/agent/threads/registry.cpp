@@ -7,6 +7,7 @@
 
 #include "background/background.h"
 #include "common/clock.h"
+#include "common/hot_memory.h"
 #include "common/system.h"
 #include "core/agent.h"
 #include "core/options.h"
@@ -23,14 +24,8 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 std::atomic<Thread*> slots[kMaxThreads];
 std::atomic<uint32_t> slot_count{0};
 std::atomic<uint32_t> next_number{0};
-
-// 100 Hz needs about 10 samples of 0.5-1 KiB between two drains; leave room for a late drain.
-uint32_t ring_words() {
-  uint32_t rate = agent_options().rate_hz;
-  uint32_t bytes = 64u << 10;
-  while (bytes < 256u << 10 && bytes < rate * 400u) bytes *= 2;
-  return bytes / 8;
-}
+std::atomic<uint32_t> ended{0};
+constexpr uint32_t kDrainAtEnded = 256;  // threads: their slots are to be used again before the table is full
 
 size_t mapping_bytes() {
   return sizeof(Thread) + 2 * kMaxNativeFrames * sizeof(NativeFrame) + kMaxPythonFrames * sizeof(PythonFrame) +
@@ -38,8 +33,11 @@ size_t mapping_bytes() {
 }
 
 Thread* make_thread() {
-  void* memory =
-      mmap(nullptr, mapping_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = hot_memory(mapping_bytes());
+  if (!memory) {
+    memory =
+        mmap(nullptr, mapping_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  }
   if (memory == MAP_FAILED) {
     count_loss(Loss::NoMemory);
     return nullptr;
@@ -88,6 +86,14 @@ void read_stack_bounds(Thread* thread) {
 }
 
 }  // namespace
+
+// 100 Hz gives about 50 samples of 0.5-1 KiB between two drains; deeper stacks make drains more frequent.
+uint32_t ring_words() {
+  uint32_t rate = agent_options().rate_hz;
+  uint32_t bytes = 64u << 10;
+  while (bytes < 256u << 10 && bytes < rate * 400u) bytes *= 2;
+  return bytes / 8;
+}
 
 Thread* current_thread() { return self; }
 uint32_t current_thread_number() { return self ? self->number : kNoThread; }
@@ -147,6 +153,8 @@ void end_thread() {
   if (last) {
     agent_stop(log::EndReason::Exit);
     see_background_off();
+  } else if (ended.fetch_add(1, std::memory_order_relaxed) % kDrainAtEnded == kDrainAtEnded - 1) {
+    wake_background();
   }
 }
 

@@ -20,6 +20,7 @@ void begin_thread(Thread* thread, log::ThreadKind kind);
 // Not async-signal-safe, on the thread itself: disarms; the background thread does the rest.
 void end_thread();
 
+uint32_t ring_words();              // what a thread's ring holds
 uint32_t thread_slots();            // upper bound of used slots
 Thread* thread_at(uint32_t slot);   // null when never used
 

@@ -31,7 +31,7 @@ constinit WaitingRanges g_waiting;
 
 // Only the background thread touches these.
 ModuleTable* g_retired = nullptr;
-uint64_t g_loads_seen = 0, g_unloads_seen = 0;
+LoaderCounts g_counts_seen;
 uint32_t g_next_identity = 1;
 
 bool is_openmp_runtime(const char* path) {
@@ -40,17 +40,9 @@ bool is_openmp_runtime(const char* path) {
   return strncmp(name, "libgomp", 7) == 0 || strncmp(name, "libiomp5", 8) == 0 || strncmp(name, "libomp", 6) == 0;
 }
 
-struct Counters {
-  uint64_t loads = 0, unloads = 0;
-  uint32_t modules = 0;
-};
-
-int count_modules(dl_phdr_info* info, size_t, void* out) {
-  auto* counters = static_cast<Counters*>(out);
-  counters->loads = info->dlpi_adds;
-  counters->unloads = info->dlpi_subs;
-  ++counters->modules;
-  return 0;
+int read_counts(dl_phdr_info* info, size_t, void* out) {
+  *static_cast<LoaderCounts*>(out) = {info->dlpi_adds, info->dlpi_subs};
+  return 1;  // the first entry knows
 }
 
 int add_module(dl_phdr_info* info, size_t, void* out) {
@@ -144,12 +136,11 @@ void note_unload() { g_unloads.fetch_add(1, std::memory_order_relaxed); }
 
 bool refresh_modules() {
   free_retired();
-  Counters now;
-  dl_iterate_phdr(count_modules, &now);
-  if (g_table.load() && now.loads == g_loads_seen && now.unloads == g_unloads_seen) return false;
-  if (now.unloads != g_unloads_seen) note_unload();
+  const LoaderCounts now = loader_counts();
+  if (g_table.load() && now == g_counts_seen) return false;
+  if (now.unloads != g_counts_seen.unloads) note_unload();
   // A few spare places: libraries may be loaded between the two passes.
-  const uint32_t capacity = now.modules + 16;
+  const auto capacity = static_cast<uint32_t>(now.loads - now.unloads) + 16;
   const uint64_t bytes = sizeof(ModuleTable) + capacity * sizeof(Module);
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
@@ -166,9 +157,14 @@ bool refresh_modules() {
     old->next_retired = g_retired;
     g_retired = old;
   }
-  g_loads_seen = now.loads;
-  g_unloads_seen = now.unloads;
+  g_counts_seen = now;
   return true;
+}
+
+LoaderCounts loader_counts() {
+  LoaderCounts now;
+  dl_iterate_phdr(read_counts, &now);
+  return now;
 }
 
 void modules_after_fork() { g_readers.store(0); }

@@ -36,8 +36,16 @@ bool in_waiting_module(uint64_t pc);
 uint32_t unload_generation();
 void note_unload();
 
-// Not async-signal-safe: takes the loader's lock. True when the set of libraries changed.
+// Not async-signal-safe: takes the loader's lock for a moment. True when the set of libraries changed.
 bool refresh_modules();
+
+// Not async-signal-safe, as above. How many libraries were ever loaded and unloaded: a number that changes with
+// the loader's list, without a walk of it (two hundred cold entries in a program with torch).
+struct LoaderCounts {
+  uint64_t loads = 0, unloads = 0;
+  bool operator==(const LoaderCounts&) const = default;
+};
+LoaderCounts loader_counts();
 
 // In the child of a fork: readers that ran in other threads are gone.
 void modules_after_fork();

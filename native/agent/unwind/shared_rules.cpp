@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "common/hot_memory.h"
+
 namespace sonde {
 namespace {
 
@@ -19,11 +21,12 @@ struct alignas(64) Place {
 };
 static_assert(sizeof(Place) == 64);
 
-constinit Place g_places[kPlaces];  // zeros match no key
+constinit Place g_small_pages[kPlaces];  // untouched where there is a huge page; zeros match no key
+constinit std::atomic<Place*> g_places{g_small_pages};
 
 Place& place_of(uint64_t key) {
   uint64_t h = key * 0x9e3779b97f4a7c15u;
-  return g_places[h >> 51];
+  return g_places.load(std::memory_order_relaxed)[h >> 51];
 }
 static_assert(kPlaces == uint64_t{1} << (64 - 51));
 
@@ -35,6 +38,11 @@ uint64_t mixed(const uint64_t* words) {
 }
 
 }  // namespace
+
+void shared_rules_create() {
+  if (g_places.load(std::memory_order_relaxed) != g_small_pages) return;
+  if (void* hot = hot_memory(sizeof g_small_pages)) g_places.store(static_cast<Place*>(hot), std::memory_order_release);
+}
 
 bool find_shared_rule(uint64_t key, Rule* rule) {
   for (const Entry& entry : place_of(key).entry) {

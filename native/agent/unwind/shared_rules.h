@@ -16,6 +16,9 @@ namespace sonde {
 // The pc in the low 48 bits, the unload generation above. Never 0.
 inline uint64_t rule_key(uint64_t pc) { return pc | static_cast<uint64_t>(unload_generation()) << 48; }
 
+// Not async-signal-safe. Before the first walk; does nothing the second time.
+void shared_rules_create();
+
 // False: not there.
 bool find_shared_rule(uint64_t key, Rule* rule);
 void share_rule(uint64_t key, const Rule& rule);

@@ -3,19 +3,18 @@
 
 #include <sys/mman.h>
 
+#include "common/hot_memory.h"
 #include "unwind/modules.h"
 #include "unwind/rule_cache.h"
+#include "unwind/shared_rules.h"
 #include "unwind/walk.h"
 
 namespace sonde {
 RuleCache* new_rule_cache() {
+  if (void* hot = hot_memory(sizeof(RuleCache))) return static_cast<RuleCache*>(hot);
   void* memory = mmap(nullptr, sizeof(RuleCache), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   // Zero pages are a valid empty cache, and stay unallocated until used.
   return memory == MAP_FAILED ? nullptr : static_cast<RuleCache*>(memory);
-}
-
-void free_rule_cache(RuleCache* cache) {
-  if (cache) munmap(cache, sizeof(RuleCache));
 }
 
 WalkResult walk(const Registers& from, const StackBounds& stack, const Anchor& anchor, RuleCache* cache,
@@ -25,7 +24,10 @@ WalkResult walk(const Registers& from, const StackBounds& stack, const Anchor& a
   return one.run(from, leaf_exact);
 }
 
-void unwind_refresh() { refresh_modules(); }
+void unwind_refresh() {
+  shared_rules_create();
+  refresh_modules();
+}
 void unwind_after_fork() { modules_after_fork(); }
 
 }  // namespace sonde

@@ -55,8 +55,7 @@ struct WalkResult {
 
 struct RuleCache;  // per thread; made by new_rule_cache, cleared when libraries are unloaded
 
-RuleCache* new_rule_cache();           // not async-signal-safe
-void free_rule_cache(RuleCache*);      // not async-signal-safe
+RuleCache* new_rule_cache();  // not async-signal-safe; lives as long as the process, like its thread's slot
 
 // Async-signal-safe. Leaf first. `leaf_exact`: registers.pc is the interrupted
 // instruction itself (signal, system call), not a return address.

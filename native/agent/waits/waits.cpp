@@ -15,6 +15,14 @@ constexpr uint64_t kLookEveryNs = 95'000'000;     // just under the drain's peri
 constexpr uint64_t kWriteEveryNs = 5'000'000'000; // a long wait is written at least this often
 constexpr uint64_t kIgnoreBelowNs = 200'000;      // clocks are read one after the other
 constexpr uint32_t kSnapshotsPerLook = 24;        // about 20 us each: bounds the cost with many threads
+constexpr uint64_t kAskAtLeastEveryNs = 1'000'000'000;  // also of a thread that hardly leaves the CPU
+
+// Computed (nearly) all the time since the last look that asked the kernel: nothing to learn from another.
+bool hardly_left_the_cpu(const WaitState& wait, uint64_t now_ns, uint64_t cpu_ns) {
+  if (wait.looked_ns == 0 || now_ns - wait.looked_ns >= kAskAtLeastEveryNs) return false;
+  const uint64_t wall_ns = now_ns - wait.looked_ns, used_ns = cpu_ns - wait.cpu_ns;
+  return used_ns >= wall_ns || wall_ns - used_ns < wall_ns / 100;
+}
 
 // The background thread has its own scratch: it walks other threads' stacks.
 NativeFrame native_frames[kMaxNativeFrames];
@@ -37,9 +45,10 @@ void WaitRecorder::reset() {
   some_python_state_ = nullptr;
 }
 
-void WaitRecorder::look(uint64_t now_ns) {
-  if (now_ns - last_look_ns_ < kLookEveryNs) return;
+bool WaitRecorder::look(uint64_t now_ns) {
+  if (now_ns - last_look_ns_ < kLookEveryNs) return false;
   last_look_ns_ = now_ns;
+  bool news = false;
   uint32_t slots = thread_slots(), budget = kSnapshotsPerLook;
   for (uint32_t i = 0; i < slots; i++) {
     uint32_t slot = (next_slot_ + i) % slots;
@@ -47,7 +56,7 @@ void WaitRecorder::look(uint64_t now_ns) {
     if (thread->phase.load(std::memory_order_acquire) != Phase::Live) continue;
     if (budget == 0) {  // go on from here next time
       next_slot_ = slot;
-      return;
+      return true;
     }
     timespec cpu = {};
     if (clock_gettime(thread_cpu_clock(thread->tid), &cpu) != 0) continue;
@@ -57,13 +66,14 @@ void WaitRecorder::look(uint64_t now_ns) {
     if (still_there) {  // has not run since: same place, no need to look
       wait.pending_ns += now_ns - wait.looked_ns;
       wait.looked_ns = now_ns;
-    } else {
+    } else if (!hardly_left_the_cpu(wait, now_ns, cpu_ns)) {
       budget--;
       account(thread, now_ns, cpu_ns);
-      look_at(thread, now_ns);
+      news |= look_at(thread, now_ns);
     }
     if (wait.blocked && now_ns - wait.since_ns > kWriteEveryNs) flush(thread);
   }
+  return news;
 }
 
 // Adds the off-CPU time since the last look, or since the start of the thread.
@@ -87,7 +97,7 @@ void WaitRecorder::account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns) {
   wait.delay_ns = delay_ns;
 }
 
-void WaitRecorder::look_at(Thread* thread, uint64_t now_ns) {
+bool WaitRecorder::look_at(Thread* thread, uint64_t now_ns) {
   WaitState& wait = thread->wait;
   Blocked blocked = read_blocked(thread->tid);
   if (!blocked.blocked) {
@@ -96,20 +106,21 @@ void WaitRecorder::look_at(Thread* thread, uint64_t now_ns) {
       flush(thread);
       wait.blocked = false;
     }
-    return;
+    return false;
   }
   if (wait.blocked && blocked.pc == wait.pc && blocked.sp == wait.sp && wait.epoch == stacks_->epoch() &&
       !(wait.without_interpreter && some_python_state_)) {
-    return;  // woke up and came back to the same place (a polling loop): one wait
+    return false;  // woke up and came back to the same place (a polling loop): one wait
   }
   if (wait.blocked && !wait.without_interpreter) flush(thread);
   wait.blocked = false;
-  if (!snapshot(thread, blocked)) return;
+  if (!snapshot(thread, blocked)) return false;
   wait.blocked = true;
   wait.pc = blocked.pc;
   wait.sp = blocked.sp;
   wait.reason = is_idle_pool() ? log::WaitReason::Idle : reason_of(blocked);
   if (wait.pending_ns == 0) wait.since_ns = now_ns;
+  return true;
 }
 
 void* WaitRecorder::python_state_of(Thread* thread) {

@@ -1,8 +1,10 @@
-// Off-CPU time with stacks. The background thread looks at each thread ten times a second:
+// Off-CPU time with stacks. The background thread looks at each thread ten times a second, twice while all of
+// them either compute or stay where they were:
 //   blocked time = wall time - CPU time - time in the run queue, exact by the kernel's clocks;
 //   where: the stack of the thread at the looks that found it blocked, walked from (pc, sp).
 // Time that passed while the thread was caught running waits for the next blocked look, so sums
-// are exact and only the place is sampled. Time in the run queue is its own reason (Preempted).
+// are exact and only the place is sampled. A thread that hardly left the CPU is not asked where it is but once a
+// second (the kernel's answers cost 5 us each): its clocks alone tell. Time in the run queue is its own reason (Preempted).
 // Nothing is sent to the thread: no signal, no EINTR. Background thread only.
 #pragma once
 
@@ -18,13 +20,15 @@ class WaitRecorder {
  public:
   constexpr WaitRecorder(log::Writer* log, StackWriter* stacks) : log_(log), stacks_(stacks) {}
 
-  void look(uint64_t now_ns);                      // at all threads, if the last look is long enough ago
+  // At all threads, if the last look is long enough ago. True when one was found waiting at a new place: look
+  // again soon.
+  bool look(uint64_t now_ns);
   void end_of(Thread* thread, uint64_t end_ns, uint64_t cpu_ns);  // writes what is pending
   void before_new_epoch();                         // node ids become void after it
   void reset();
 
  private:
-  void look_at(Thread* thread, uint64_t now_ns);
+  bool look_at(Thread* thread, uint64_t now_ns);  // true: blocked, and not where the last look found it
   void account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns);
   void* python_state_of(Thread* thread);
   bool snapshot(Thread* thread, const Blocked& blocked);

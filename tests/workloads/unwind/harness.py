@@ -19,6 +19,7 @@ def build(folder: Path) -> Path:
     sources = [
         ROOT / "native/tests/walk_harness.cpp",
         ROOT / "native/agent/common/guarded_memory.cpp",
+        ROOT / "native/agent/common/hot_memory.cpp",
         *sorted((ROOT / "native/agent/unwind").rglob("*.cpp")),
     ]
     command = ["g++", *FLAGS, "-shared", f"-I{ROOT / 'native/agent'}", "-o", str(library), *map(str, sources)]
