@@ -19,6 +19,7 @@ GUESS_FIXED_S = 0.012
 # Measured: a training step of a convnet (62 modules, SGD) costs 35 ms, of a GPT (53, AdamW) 65 ms, most of it to
 # stop and save. A guess too low spends the budget of a short program with its first window.
 GUESS_PER_MODULE_S = 0.0008
+MOST_TIMES_EVENTS = 4.0
 
 
 class Budget:
@@ -44,6 +45,17 @@ class Budget:
         self.durations_s.append(duration_s)
         if len(self.durations_s) > 64:
             del self.durations_s[:32]
+
+    def slowdown_s(self, steps: int, inside_s: float, by_events_s: float) -> float:
+        """What `steps` that took `inside_s` in a window cost more than others, at least `by_events_s`.
+
+        Steps vary by themselves, so no more than a few times what the number of events makes likely is believed.
+        """
+        if not self.durations_s:
+            return by_events_s
+        recent = sorted(self.durations_s[-MOST_STEPS_BEFORE:])
+        slower_s = inside_s - steps * recent[len(recent) // 2]
+        return min(max(slower_s, by_events_s), MOST_TIMES_EVENTS * by_events_s)
 
     def expected_s(self, steps: int) -> float:
         """What a window of so many steps would cost."""

@@ -60,6 +60,7 @@ class Windows:
         self._open_steps = 0
         self._wanted_steps = 0
         self._control_s = 0.0
+        self._opened_ns = self._last_inside_ns = -1  # first and last moment of the open window's steps
         self._count = 0
         self._trained = False
         self._anchor = 0  # root module whose calls count as steps when nothing trains
@@ -202,6 +203,7 @@ class Windows:
         self._steps += 1
         if self._open is not None:
             self._open_steps += 1
+            self._last_inside_ns = end_ns
             self._closing = self._is_long_enough(end_ns)
             self.pending = True
         else:
@@ -251,7 +253,7 @@ class Windows:
             self._start()
 
     def _start(self) -> None:
-        started_s = time.thread_time()
+        started_s = time.process_time()  # of all threads: the profiler has some of its own
         window = KinetoWindow(self._torch)
         self._wanted_steps, self._wish = self._wish, 0
         try:
@@ -268,7 +270,8 @@ class Windows:
             if lines.start(_program_frame()):
                 self._lines = lines
         self._primitives.start(self._count)
-        self._control_s = time.thread_time() - started_s
+        self._control_s = time.process_time() - started_s
+        self._opened_ns = self._last_inside_ns = now_ns()
 
     def _stop(self, reason: str) -> None:
         window, lines = self._open, self._lines
@@ -277,7 +280,7 @@ class Windows:
         self.is_open = self._held = False
         if lines is not None:
             lines.stop()
-        started_s = time.thread_time()
+        started_s = time.process_time()
         self._primitives.stop()
         base = os.path.join(self._session.raw, f"{os.getpid()}.window-{self._count}")
         try:
@@ -289,10 +292,12 @@ class Windows:
             self._aside = True
             self._session.lose("window_failed", 1, "windows", f"{type(error).__name__}: {error}")
             return
-        control_s = self._control_s + time.thread_time() - started_s
+        control_s = self._control_s + time.process_time() - started_s
         extra_s = os.path.getsize(base + ".json") / BYTES_PER_EVENT * SECONDS_PER_EVENT
         if lines is not None:
             extra_s += len(lines.events) / 4 * SECONDS_PER_LINE_EVENT
+        inside_s = (self._last_inside_ns - self._opened_ns) / 1e9
+        extra_s = self._budget.slowdown_s(self._open_steps, inside_s, extra_s)
         self._budget.window(self._open_steps, control_s, extra_s)
         self._write_line(window, lines is not None, control_s + extra_s, reason)
         # What the window cost the program, for the recording's account of its own overhead.

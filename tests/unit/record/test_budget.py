@@ -50,6 +50,16 @@ def test_the_cost_of_the_first_window_replaces_the_guess() -> None:
     assert budget.steps_to_record(lambda: 400.0) == WINDOW_STEPS
 
 
+def test_steps_that_a_window_slows_down_are_charged_within_reason() -> None:
+    budget = Budget(0.02)
+    assert budget.slowdown_s(3, 9.0, 0.01) == 0.01  # nothing to compare with
+    for duration in (0.5, 0.1, 0.1, 0.11, 0.09):
+        budget.step(duration)
+    assert budget.slowdown_s(3, 0.32, 0.01) == pytest.approx(0.02)
+    assert budget.slowdown_s(3, 0.25, 0.01) == 0.01  # quick by chance: the events still cost something
+    assert budget.slowdown_s(3, 3.0, 0.01) == pytest.approx(0.04)  # slow by chance
+
+
 @given(
     st.lists(st.floats(0.001, 2.0), min_size=1, max_size=300),
     st.floats(0.001, 0.5),
