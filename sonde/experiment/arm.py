@@ -61,6 +61,7 @@ class Measurement:
     loads: bool = False  # the program drew batches from a DataLoader
     seconds: float = 0.0  # the whole launch
     applied: int = -1  # how often the arm's patches took effect; -1 when it has none
+    threads: int = -1  # that torch computed with; -1: not known
     in_turns: bool = False  # both programs of the pair were alive and took turns
 
 

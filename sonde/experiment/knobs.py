@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from sonde.experiment.arm import Arm, Patch
 
 LOADER = "torch.utils.data.DataLoader"
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def threads(place: Place) -> list[Setting]:
 
 def thread_setting(count: int) -> Setting:
     names = f"{count} thread{'s' if count > 1 else ''}"
-    return Setting(names, {"OMP_NUM_THREADS": str(count), "MKL_NUM_THREADS": str(count)})
+    return Setting(names, dict.fromkeys(THREAD_VARIABLES, str(count)))
 
 
 def waiting(place: Place) -> list[Setting]:

@@ -27,6 +27,7 @@ from sonde.experiment.arm import Arm, Measurement, Pair
 from sonde.experiment.inside import applied, inside_environment
 from sonde.experiment.results import checked_result, printed_results
 from sonde.experiment.room import holds_two
+from sonde.experiment.traits import draws_batches, threads_of
 from sonde.experiment.turn_blocks import Blocks, ratio_of
 from sonde.experiment.turns import LONGEST_LOOK_S, Side, alternate, release, shared_byte
 from sonde.record.environment import ObserveOptions, python_environment
@@ -77,7 +78,7 @@ class LaunchMeasure:
                 made.append(
                     Measurement(
                         values[i], blocks[i].steady, 0, self._result(folders[i]), disturbed, blocks[i].loads,
-                        wall_s / 2, applied(arm.inside, folders[i]), in_turns=True,
+                        wall_s / 2, applied(arm.inside, folders[i]), blocks[i].threads, in_turns=True,
                     )
                 )  # fmt: skip
             return made[0], made[1]
@@ -144,14 +145,15 @@ class LaunchMeasure:
         for folder, code in zip(folders, codes, strict=True):
             if code:
                 return _failed(folder, code, wall_s)
-        found = [steady_step(folder) for folder in folders]
-        steps = min(count for _, count, _ in found)
-        value = float(np.median([ms for ms, _, _ in found])) if steps else wall_s * 1e3
+        marks = [framework_tables(folder / "raw").tables["marks"] for folder in folders]
+        found = [steady_step(table) for table in marks]
+        steps = min(count for _, count in found)
+        value = float(np.median([ms for ms, _ in found])) if steps else wall_s * 1e3
         disturbed = judge_disturbance(before, disturbances(), wall_s)
-        loads = any(loader for _, _, loader in found)
+        loads = any(draws_batches(table) for table in marks)
         return Measurement(
             value / arm.instances, steps, 0, self._result(folders[0]), disturbed, loads, wall_s,
-            applied(arm.inside, folders[0]),
+            applied(arm.inside, folders[0]), threads_of(marks[0]),
         )  # fmt: skip
 
     def _result(self, folder: Path) -> str:
@@ -228,21 +230,14 @@ def launch_environment(arm: Arm, folder: Path, turns: Path | None = None) -> dic
     return environment | python_environment(folder, options, environment)
 
 
-def steady_step(folder: Path) -> tuple[float, int, bool]:
-    """(median steady step in ms, steady steps, uses a DataLoader) of the process with most steps."""
-    marks = framework_tables(folder / "raw").tables["marks"]
+def steady_step(marks: Table) -> tuple[float, int]:
+    """(median steady step in ms, steady steps) of the process with most steps."""
     reports = step_reports(marks)
     if not reports:
-        return 0.0, 0, _loads(marks)
+        return 0.0, 0
     main = max(reports, key=lambda report: len(report.steps))
     steady = len(main.steps) - main.warmup
-    if steady < FEWEST_STEADY_STEPS:
-        return 0.0, 0, _loads(marks)
-    return main.median_ns / 1e6, steady, _loads(marks)
-
-
-def _loads(marks: Table) -> bool:
-    return bool((marks.text("kind").equals("phase") & marks.text("name").equals("dataloader")).any())
+    return (main.median_ns / 1e6, steady) if steady >= FEWEST_STEADY_STEPS else (0.0, 0)
 
 
 def disturbances() -> dict[str, float]:

@@ -92,6 +92,7 @@ class Paired:
         self.out_of_time = out_of_time
         self.seconds_left = seconds_left
         self.loads = False  # some launch drew batches from a DataLoader
+        self.threads: dict[str, int] = {}  # arm's key → threads that torch computed with there
         self._seconds: list[float] = []  # of pairs measured now, not read from the journal
 
     def short_of(self, pairs: int) -> bool:
@@ -140,6 +141,7 @@ class Paired:
                 break
             pair = self._one(name, number, order, a, b)
             self.loads = self.loads or pair[0].loads or pair[1].loads
+            self.threads |= {a.key: pair[0].threads, b.key: pair[1].threads}
             why = pair[0].disturbed or pair[1].disturbed
             if why:
                 found.discarded.append(why)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from sonde.errors import InputError
 from sonde.experiment.arm import Arm
-from sonde.experiment.knobs import KNOBS, Knob, Place, Setting
+from sonde.experiment.knobs import KNOBS, THREAD_VARIABLES, Knob, Place, Setting
 from sonde.experiment.paired import ArmFailed, Comparison, Paired
 
 FIRST_PAIRS = (3,)  # enough to drop what is far worse, or slower every time
@@ -86,7 +86,7 @@ def _turn(knob: Knob, tuned: Tuned, place: Place, engine: Paired) -> None:
     for setting in knob.settings(place):
         if setting.impossible:
             tried(setting, None, setting.impossible)
-        elif _is_set(setting, best):
+        elif _is_set(setting, best, engine.threads.get(best.key, -1)):
             tried(setting, None, "that is what it has")
         elif engine.out_of_time() or (
             (hopeful or tuned.kept) and engine.short_of(SCREENING_PAIRS[0] + PROOF_PAIRS)
@@ -132,11 +132,13 @@ def _turn(knob: Knob, tuned: Tuned, place: Place, engine: Paired) -> None:
             return
 
 
-def _is_set(setting: Setting, best: Arm) -> bool:
-    """Whether the program already runs like that, by its own environment."""
+def _is_set(setting: Setting, best: Arm, threads: int) -> bool:
+    """Whether the program already runs like that: by its own environment, or by the threads it was seen with."""
     if setting.prefix or setting.code or setting.patch or (setting.instances or 1) != best.instances:
         return False
     has = {**os.environ, **best.environment}
+    if setting.environment and set(setting.environment) <= set(THREAD_VARIABLES):
+        return all(has.get(key, str(threads)) == value for key, value in setting.environment.items())
     return all(has.get(key) == value for key, value in setting.environment.items())
 
 

@@ -6,13 +6,14 @@ around it, so that a machine that drifts evenly favours neither; the median over
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from sonde.analyze.steps import StepReport, step_reports
 from sonde.columns import Array, Table
+from sonde.experiment.traits import draws_batches, threads_of
 from sonde.record.framework import framework_tables
 
 FEWEST_BLOCKS = 5  # of both programs together
@@ -26,6 +27,7 @@ class Blocks:
     median_ns: dict[int, float]
     steady: int  # steps in them
     loads: bool = False
+    threads: int = -1  # that torch computed with
 
     @staticmethod
     def of(folder: Path) -> Blocks:
@@ -33,14 +35,15 @@ class Blocks:
         pauses = marks.take(marks.text("kind").equals("pause"))
         order = np.argsort(pauses.array("start_ns"))
         start, end = pauses.array("start_ns")[order], pauses.array("end_ns")[order]
-        loads = bool((marks.text("kind").equals("phase") & marks.text("name").equals("dataloader")).any())
+        loads, threads = draws_batches(marks), threads_of(marks)
         reports = step_reports(_without_pauses(marks, start, end))
         if not reports or not len(start):
-            return Blocks({}, 0, loads)
+            return Blocks({}, 0, loads, threads)
         at = start - np.concatenate(
             [[0], np.cumsum(end - start)[:-1]]
         )  # where the pauses were, now of no length
-        return _blocks(max(reports, key=lambda report: len(report.steps)), at, loads)
+        main = max(reports, key=lambda report: len(report.steps))
+        return replace(_blocks(main, at), loads=loads, threads=threads)
 
 
 def _without_pauses(marks: Table, start: Array, end: Array) -> Table:
@@ -57,7 +60,7 @@ def _without_pauses(marks: Table, start: Array, end: Array) -> Table:
     return marks.with_columns(start_ns=moved(marks.array("start_ns")), end_ns=moved(marks.array("end_ns")))
 
 
-def _blocks(report: StepReport, at: Array, loads: bool) -> Blocks:
+def _blocks(report: StepReport, at: Array) -> Blocks:
     steady = report.steady
     starts = np.array([s.start_ns for s in steady], np.int64)
     ends = starts + np.array([s.duration_ns for s in steady], np.int64)
@@ -70,7 +73,7 @@ def _blocks(report: StepReport, at: Array, loads: bool) -> Blocks:
         mine = durations[whole & (block == number)]
         if number > 0 and len(mine) >= FEWEST_STEPS:
             found[int(number)] = float(np.median(mine))
-    return Blocks(found, int(whole.sum()), loads)
+    return Blocks(found, int(whole.sum()))
 
 
 def ratio_of(first: Blocks, second: Blocks) -> tuple[float, float] | None:

@@ -154,3 +154,20 @@ def test_place_obeys_quota_and_cpuset() -> None:
 
     place = this_place()
     assert 1 <= place.physical_cores <= place.effective_cpus <= len(place.cpus)
+
+
+def test_the_number_of_threads_that_it_has_by_itself_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def measure(arm: Arm, padding: int) -> Measurement:
+        return Measurement(
+            1.0 + padding * 1e-7, 30, 0, "", threads=int(arm.environment.get("OMP_NUM_THREADS", 4))
+        )
+
+    found = tune(Arm("as is", ("prog",)), PLACE, Paired(measure), KNOBS[:1])
+    notes = {trial.setting.name: trial.note for trial in found.trials}
+    assert notes["4 threads"] == "that is what it has"
+    assert notes["1 thread"] != "that is what it has"

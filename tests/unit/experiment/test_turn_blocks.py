@@ -43,7 +43,7 @@ def blocks_of(steps: list[tuple[int, int]], pauses: list[tuple[int, int]]) -> Bl
     )  # fmt: skip
     start, end = (np.array([p[i] for p in pauses], np.int64) for i in (0, 1))
     (report,) = step_reports(_without_pauses(marks, start, end))
-    return _blocks(report, start - np.concatenate([[0], np.cumsum(end - start)[:-1]]), False)
+    return _blocks(report, start - np.concatenate([[0], np.cumsum(end - start)[:-1]]))
 
 
 @pytest.mark.parametrize("slower", [0.0, 0.05, -0.03])
