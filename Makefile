@@ -42,7 +42,7 @@ lint: .make/test-environment  ## ruff, mypy --strict, import boundaries, report 
 	$(PY) web/check_bundle.py
 
 bench: .make/bench-environment .make/native  ## every benchmark beside its peers; writes benchmarks/results
-	for script in benchmarks/[a-z]*.py; do case $$script in */__init__.py|*/environment.py|*/peers.py|*/soak.py|*/split.py|*/guest_suites.py|*/size.py) continue;; esac; \
+	for script in benchmarks/[a-z]*.py; do case $$script in */__init__.py|*/environment.py|*/peers.py|*/soak.py|*/split.py|*/guest_suites.py|*/size.py|*/turns.py) continue;; esac; \
 	  echo "== $$script"; $(PY) -m "benchmarks.$$(basename $$script .py)"; done
 
 soak: .make/test-environment .make/native  ## ten minutes of threads, forks, libraries and exceptions at 2000 Hz

@@ -49,7 +49,7 @@ class Windows:
         self._budget = Budget(options.get("budget", 0.02))
         self._turns = Turns.of(session)
         self._thread = 0  # tid of the thread that windows follow
-        self._ended_ns = -1
+        self._ended_s = -1.0  # CPU time of the process when the last step ended; -1: not known
         self._steps = 0  # steps that ended on that thread
         self._wish = 0  # steps to record from the next safe point on; -1: until told
         self._closing = False
@@ -60,7 +60,8 @@ class Windows:
         self._open_steps = 0
         self._wanted_steps = 0
         self._control_s = 0.0
-        self._opened_ns = self._last_inside_ns = -1  # first and last moment of the open window's steps
+        self._opened_s = 0.0  # CPU time of the process when the open window's steps began
+        self._inside_s = 0.0  # and what they have taken since
         self._count = 0
         self._trained = False
         self._anchor = 0  # root module whose calls count as steps when nothing trains
@@ -94,7 +95,7 @@ class Windows:
             return
         if not self._trained:
             self._trained, self.follows_modules = True, False
-            self._steps, self._ended_ns = 0, -1  # module calls before were no steps
+            self._steps, self._ended_s = 0, -1.0  # module calls before were no steps
         self._boundary(thread, end_ns)
 
     def unwatched(self, thread: ThreadState) -> int:
@@ -129,7 +130,7 @@ class Windows:
     def said_step(self, thread: ThreadState, end_ns: int) -> None:
         """The program called `sonde.step()`."""
         if not self._trained:
-            self._trained, self._steps, self._ended_ns = True, 0, -1
+            self._trained, self._steps, self._ended_s = True, 0, -1.0
             self.follows_modules = False
         self._boundary(thread, end_ns)
 
@@ -183,7 +184,7 @@ class Windows:
         self._open = self._lines = None
         self._held = False
         self.is_open, self.follows_modules, self._skip = False, self._mode != "none", 0
-        self._thread, self._steps, self._ended_ns = 0, 0, -1
+        self._thread, self._steps, self._ended_s = 0, 0, -1.0
         self.pending, self._wish, self._trained, self._anchor = False, 0, False, 0
         self._budget = Budget(self._session.options.get("budget", 0.02))
 
@@ -203,19 +204,21 @@ class Windows:
         self._steps += 1
         if self._open is not None:
             self._open_steps += 1
-            self._last_inside_ns = end_ns
+            self._inside_s = time.process_time() - self._opened_s
             self._closing = self._is_long_enough(end_ns)
             self.pending = True
         else:
-            if self._ended_ns >= 0:
-                self._budget.step((end_ns - self._ended_ns) / 1e9)
+            # CPU time, as the budget is: what a step waits, or a whole machine that stands still, costs nothing.
+            ended_s = time.process_time()
+            if self._ended_s >= 0:
+                self._budget.step(ended_s - self._ended_s)
+            self._ended_s = ended_s
             self._wish = self._decide()
             self.pending = self._wish != 0
             if self._mode == "auto":
                 self._skip = self._budget.steps_to_skip()
                 if self._skip:
-                    end_ns = -1  # the next duration begins at the next look
-        self._ended_ns = end_ns
+                    self._ended_s = -1.0  # the next duration begins at the next look
 
     def _decide(self) -> int:
         if self._mode == "auto":
@@ -248,7 +251,6 @@ class Windows:
             self._closing = False
             if self._mode == "all":
                 self._wish = -1
-            self._ended_ns = -1  # the time to save is no part of a step
         if self._wish and self._open is None and not self._aside:
             self._start()
 
@@ -270,14 +272,15 @@ class Windows:
             if lines.start(_program_frame()):
                 self._lines = lines
         self._primitives.start(self._count)
-        self._control_s = time.process_time() - started_s
-        self._opened_ns = self._last_inside_ns = now_ns()
+        self._opened_s, self._inside_s = time.process_time(), 0.0
+        self._control_s = self._opened_s - started_s
 
     def _stop(self, reason: str) -> None:
         window, lines = self._open, self._lines
         assert window is not None
         self._open = self._lines = None
         self.is_open = self._held = False
+        self._ended_s = -1.0  # the time to save is no part of a step
         if lines is not None:
             lines.stop()
         started_s = time.process_time()
@@ -296,8 +299,7 @@ class Windows:
         extra_s = os.path.getsize(base + ".json") / BYTES_PER_EVENT * SECONDS_PER_EVENT
         if lines is not None:
             extra_s += len(lines.events) / 4 * SECONDS_PER_LINE_EVENT
-        inside_s = (self._last_inside_ns - self._opened_ns) / 1e9
-        extra_s = self._budget.slowdown_s(self._open_steps, inside_s, extra_s)
+        extra_s = self._budget.slowdown_s(self._open_steps, self._inside_s, extra_s)
         self._budget.window(self._open_steps, control_s, extra_s)
         self._write_line(window, lines is not None, control_s + extra_s, reason)
         # What the window cost the program, for the recording's account of its own overhead.
