@@ -38,7 +38,7 @@ for _ in range(9):
     optimizer.zero_grad()
     torch.nn.functional.cross_entropy(model(x), y).backward()
     optimizer.step()
-print(f"rank {dist.get_rank()} done\n", end="", flush=True)  # in one write: both ranks share the pipe
+print(f"rank {dist.get_rank()} done\\n", end="", flush=True)  # in one write: both ranks share the pipe
 dist.destroy_process_group()
 """
 TRAIN = """
