@@ -94,6 +94,7 @@ bool Recorder::open() {
   if (!log_.open(path)) return false;
   counters_.reset();
   write_header();
+  log_.flush();  // at once: reading the mappings takes a millisecond, in which a short child may end
   log_.begin(log::Record::Statistics).text("boot_id").number(read_boot_id());
   log_.end();
   mappings_.update(log_, start_ns_, Mappings::Look::First);
