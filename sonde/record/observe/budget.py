@@ -20,9 +20,6 @@ GUESS_FIXED_S = 0.012
 # stop and save. A guess too low spends the budget of a short program with its first window.
 GUESS_PER_MODULE_S = 0.0008
 MOST_TIMES_EVENTS = 4.0
-# Not all that a window costs can be seen from inside: its buffers displace the program's caches and memory. Measured
-# on mlp.py: 2 % of CPU time more with windows than without, of which they saw 1 %.
-SEEN_SHARE = 0.6
 
 
 class Budget:
@@ -70,7 +67,7 @@ class Budget:
         """Steps to record from this boundary on, 0 for none now. `cpu_s` tells the process's CPU time."""
         if self.since_window < self.next_look or self.windows >= MOST_WINDOWS or not self._steady():
             return 0
-        left_s = self.share * SEEN_SHARE * cpu_s() - self.spent_s
+        left_s = self.share * cpu_s() - self.spent_s
         for steps in range(WINDOW_STEPS, 0, -1):
             if self.expected_s(steps) <= left_s:
                 return steps
