@@ -70,6 +70,26 @@ threads = [threading.Thread(target=fight) for _ in range(2)]
 """
 
 
+RARE = """
+import threading, time
+def compute(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: pass
+compute(4.3)  # long enough that looks have become rare
+for _ in range(2): time.sleep(0.25); compute(4.3)
+def last(): lock.acquire(timeout=1.0)
+lock = threading.Lock(); lock.acquire(); last(); compute(0.3)
+"""
+
+
+def test_a_wait_that_no_look_saw_is_not_counted_elsewhere() -> None:
+    log = run([sys.executable, "-c", RARE], rate_hz=100).main()
+    seconds = waits_s(log, 0)
+    assert seconds["lock"] == pytest.approx(1.0, abs=0.15)
+    others = sum(s for reason, s in seconds.items() if reason not in ("lock", "preempted"))
+    assert others == pytest.approx(0.5, abs=0.2)
+
+
 def test_a_wait_for_the_interpreter_is_no_wait_for_a_lock(tmp_path: Path) -> None:
     log = run([sys.executable, "-c", FIGHTING], rate_hz=200).main()
     samples = assemble([log], Resolver(tmp_path))["samples"]

@@ -16,6 +16,9 @@ constexpr uint64_t kWriteEveryNs = 5'000'000'000; // a long wait is written at l
 constexpr uint64_t kIgnoreBelowNs = 200'000;      // clocks are read one after the other
 constexpr uint32_t kSnapshotsPerLook = 24;        // about 20 us each: bounds the cost with many threads
 constexpr uint64_t kAskAtLeastEveryNs = 1'000'000'000;  // also of a thread that hardly leaves the CPU
+// Looks are rare while a program only computes. A wait of this length that began and ended between two such looks is
+// written as one that nobody saw: left for the next place, it would be counted where it was not.
+constexpr uint64_t kUnseenNs = 30'000'000;
 
 // Computed (nearly) all the time since the last look that asked the kernel: nothing to learn from another.
 bool hardly_left_the_cpu(const WaitState& wait, uint64_t now_ns, uint64_t cpu_ns) {
@@ -68,8 +71,15 @@ bool WaitRecorder::look(uint64_t now_ns) {
       wait.looked_ns = now_ns;
     } else if (!hardly_left_the_cpu(wait, now_ns, cpu_ns)) {
       budget--;
-      account(thread, now_ns, cpu_ns);
+      const bool rare = wait.looked_ns != 0 && now_ns - wait.looked_ns > 2 * kLookEveryNs;
+      const uint64_t blocked_ns = account(thread, now_ns, cpu_ns);
+      const bool was_blocked = wait.blocked;
       news |= look_at(thread, now_ns);
+      if (rare && !was_blocked && !wait.blocked && blocked_ns >= kUnseenNs) {
+        write(thread, log::WaitReason::Other, blocked_ns, false);
+        wait.pending_ns -= blocked_ns;
+        news = true;
+      }
     }
     if (wait.blocked && now_ns - wait.since_ns > kWriteEveryNs) flush(thread);
   }
@@ -77,8 +87,9 @@ bool WaitRecorder::look(uint64_t now_ns) {
 }
 
 // Adds the off-CPU time since the last look, or since the start of the thread.
-void WaitRecorder::account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns) {
+uint64_t WaitRecorder::account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns) {
   WaitState& wait = thread->wait;
+  uint64_t blocked_ns = 0;
   uint64_t delay_ns = 0;
   bool has_delay = read_run_delay(thread->tid, &delay_ns);
   if (wait.looked_ns == 0) wait.looked_ns = wait.since_ns = thread->start_ns;
@@ -90,11 +101,13 @@ void WaitRecorder::account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns) {
     uint64_t off = wall > cpu ? wall - cpu : 0;
     if (queued > off) queued = off;
     wait.queued_ns += queued;
-    wait.pending_ns += off - queued;
+    blocked_ns = off - queued;
+    wait.pending_ns += blocked_ns;
   }
   wait.looked_ns = now_ns;
   wait.cpu_ns = cpu_ns;
   wait.delay_ns = delay_ns;
+  return blocked_ns;
 }
 
 bool WaitRecorder::look_at(Thread* thread, uint64_t now_ns) {
