@@ -64,23 +64,20 @@ class LaunchMeasure:
             before, start = disturbances(), time.monotonic()
             took, codes = self._in_turns((first, second), paddings, folders)
             wall_s = time.monotonic() - start
+            # What fails beside its like (it wants a file or a port for itself) is tried alone, and there shows why.
             blocks = [Blocks.of(folder) for folder in folders] if took and not any(codes) else []
             values = ratio_of(*blocks) if blocks else None
-            if values is None and not any(codes):
+            if values is None:
                 self.turns = False
                 return None
             disturbed = judge_disturbance(before, disturbances(), wall_s)
-            made = []
-            for i, arm in enumerate((first, second)):
-                if codes[i] or values is None:
-                    made.append(_failed(folders[i], codes[i], wall_s / 2))
-                    continue
-                made.append(
-                    Measurement(
-                        values[i], blocks[i].steady, 0, self._result(folders[i]), disturbed, blocks[i].loads,
-                        wall_s / 2, applied(arm.inside, folders[i]), blocks[i].threads, in_turns=True,
-                    )
-                )  # fmt: skip
+            made = [
+                Measurement(
+                    values[i], blocks[i].steady, 0, self._result(folders[i]), disturbed, blocks[i].loads,
+                    wall_s / 2, applied(arm.inside, folders[i]), blocks[i].threads, in_turns=True,
+                )
+                for i, arm in enumerate((first, second))
+            ]  # fmt: skip
             return made[0], made[1]
 
     def _in_turns(

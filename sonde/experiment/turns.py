@@ -5,8 +5,8 @@ other must be many. Blocks of steps that alternate meet the same conditions: her
 launches differ by 14 % one after the other and by 3 % in turns.
 
 In: two arms. Out: one measurement each, whose ratio is the median over neighbouring blocks; or None where the
-programs cannot take turns (no steps or too few of them, several processes, a GPU, too little memory for two), and
-then launches one after the other are the way.
+programs cannot take turns (no steps or too few of them, several processes, a GPU, too little memory for two, one that
+fails beside the other), and then launches one after the other are the way.
 """
 
 from __future__ import annotations
