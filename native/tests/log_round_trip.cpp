@@ -6,6 +6,7 @@
 
 #include "background/stacks.h"
 #include "log/writer.h"
+#include "log_header.h"
 #include "sample/record.h"
 #include "threads/current.h"
 
@@ -16,9 +17,7 @@ void sonde::python_want_code(uint32_t) {}  // no Python frames here
 int main(int, char** argv) {
   log::Writer writer;
   if (!writer.open(argv[1])) return 1;
-  writer.begin(log::Record::Header).number(1).number(42).number(1).number(1000).signed_number(-5).number(100);
-  writer.text("timer").text("").text("test").number(0);
-  writer.end();
+  write_header(&writer);
   StackWriter stacks(&writer);
   // 400 samples of 1000 frames, all different: more than one epoch.
   std::vector<uint64_t> record(kHeadWords + 1000);

@@ -7,6 +7,7 @@
 
 #include "background/stacks.h"
 #include "log/writer.h"
+#include "log_header.h"
 #include "sample/record.h"
 #include "threads/current.h"
 
@@ -36,9 +37,7 @@ void print(const std::vector<uint64_t>& frames, char end) {
 int main(int, char** argv) {
   log::Writer writer;
   if (!writer.open(argv[1])) return 1;
-  writer.begin(log::Record::Header).number(1).number(42).number(1).number(1000).signed_number(-5).number(100);
-  writer.text("timer").text("").text("test").number(0);
-  writer.end();
+  write_header(&writer);
   for (uint64_t code = 1; code <= 5; code++) {
     writer.begin(log::Record::Code).number(code).text("name").text("file").number(1).text("");
     writer.end();

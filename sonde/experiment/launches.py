@@ -29,7 +29,7 @@ from sonde.experiment.results import checked_result, printed_results
 from sonde.experiment.room import holds_two
 from sonde.experiment.traits import draws_batches, threads_of
 from sonde.experiment.turn_blocks import Blocks, ratio_of
-from sonde.experiment.turns import LONGEST_LOOK_S, Side, alternate, release, shared_byte
+from sonde.experiment.turns import Side, alternate, release, shared_byte
 from sonde.record.environment import ObserveOptions, python_environment
 from sonde.record.framework import framework_tables
 
@@ -49,11 +49,17 @@ class LaunchMeasure:
     check: str = ""  # shell command whose output is the result; the program's is in $SONDE_OUTPUT
     turns: bool = True  # pairs take turns; becomes False when they were seen not to be able to
     _room_seen: bool = False
+    _failed_beside: str = (
+        ""  # key of an arm that failed in turns: alone it will show whether it was the company
+    )
 
     def __call__(self, arm: Arm, padding: int) -> Measurement:
         with tempfile.TemporaryDirectory(prefix="sonde-launch-") as name:
             folders = [Path(name) / str(i) for i in range(arm.instances)]
-            return self._measured(arm, padding, folders)
+            found = self._measured(arm, padding, folders)
+        if arm.key == self._failed_beside:
+            self.turns, self._failed_beside = found.exit_code != 0, ""
+        return found
 
     def together(self, first: Arm, second: Arm, paddings: tuple[int, int]) -> Pair | None:
         """Both in turns, `first` with the first turn; None when these programs cannot."""
@@ -64,8 +70,10 @@ class LaunchMeasure:
             before, start = disturbances(), time.monotonic()
             took, codes = self._in_turns((first, second), paddings, folders)
             wall_s = time.monotonic() - start
-            # What fails beside its like (it wants a file or a port for itself) is tried alone, and there shows why.
-            blocks = [Blocks.of(folder) for folder in folders] if took and not any(codes) else []
+            if any(codes):  # perhaps it wants a file or a port for itself: tried alone next
+                self._failed_beside = (first if codes[0] else second).key
+                return None
+            blocks = [Blocks.of(folder) for folder in folders] if took else []
             values = ratio_of(*blocks) if blocks else None
             if values is None:
                 self.turns = False
@@ -100,7 +108,7 @@ class LaunchMeasure:
                 self._room_seen = True
                 if not stand[0] or not holds_two(sides[0].process):
                     release(sides[0])
-                    sides[0].process.wait()
+                    _wait(sides[0].process, late)
                     return False, (0, 0)
             sides.append(begin(1))
             stand += [side.stands(late) for side in sides[len(stand) :]]
@@ -110,9 +118,7 @@ class LaunchMeasure:
                 for side in sides:
                     release(side)
             for side in sides:
-                while side.process.poll() is None:
-                    late()
-                    time.sleep(LONGEST_LOOK_S)
+                _wait(side.process, late)
             return all(stand), (sides[0].process.returncode, sides[1].process.returncode)
 
     def _deadline(self, arms: tuple[Arm, ...]) -> Callable[[], None]:
@@ -131,12 +137,7 @@ class LaunchMeasure:
         late = self._deadline((arm,))
         with running(arm, padding, folders, self.directory) as processes:
             for process in processes:
-                while True:
-                    try:
-                        process.wait(1.0)
-                        break
-                    except subprocess.TimeoutExpired:
-                        late()
+                _wait(process, late)
         wall_s = time.monotonic() - start
         codes = [process.returncode for process in processes]
         for folder, code in zip(folders, codes, strict=True):
@@ -157,6 +158,16 @@ class LaunchMeasure:
         if self.check:
             return checked_result(self.check, folder / "stdout", self.directory)
         return printed_results((folder / "stdout").read_text(errors="replace"))
+
+
+def _wait(process: subprocess.Popen[bytes], late: Callable[[], None]) -> None:
+    """Until it has ended; `late` raises when that takes too long."""
+    while True:
+        try:
+            process.wait(1.0)
+            return
+        except subprocess.TimeoutExpired:
+            late()
 
 
 def _failed(folder: Path, code: int, wall_s: float) -> Measurement:

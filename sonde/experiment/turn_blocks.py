@@ -39,9 +39,8 @@ class Blocks:
         reports = step_reports(_without_pauses(marks, start, end))
         if not reports or not len(start):
             return Blocks({}, 0, loads, threads)
-        at = start - np.concatenate(
-            [[0], np.cumsum(end - start)[:-1]]
-        )  # where the pauses were, now of no length
+        # Where the pauses were, now that they have no length.
+        at = start - np.concatenate([[0], np.cumsum(end - start)[:-1]])
         main = max(reports, key=lambda report: len(report.steps))
         return replace(_blocks(main, at), loads=loads, threads=threads)
 

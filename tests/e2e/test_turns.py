@@ -101,10 +101,21 @@ def test_an_arm_that_crashes_while_the_other_stands(tmp_path: Path) -> None:
     bad = arm(tmp_path, "bad", text.replace("for x in data:", broken))
     measure = LaunchMeasure(timeout_s=60)
     assert measure.together(good, bad, (0, 0)) is None  # perhaps it cannot bear company: tried alone next
-    assert not measure.turns
     alone = measure(bad, 0)
     assert (alone.exit_code, alone.result) == (1, "ValueError: broken here")
+    assert measure.turns  # the arm was at fault, not the company
     assert not standing(tmp_path)
+
+
+def test_a_program_that_cannot_bear_company_is_launched_one_by_one(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    text = TRAIN.format(step_s=0.004, steps=40, workers=0)
+    jealous = f"import os\nos.close(os.open({str(lock)!r}, os.O_CREAT | os.O_EXCL))\n{text}\nos.unlink({str(lock)!r})"
+    only = arm(tmp_path, "jealous", jealous)
+    measure = LaunchMeasure(timeout_s=60)
+    assert measure.together(only, only, (0, 0)) is None
+    assert measure(only, 0).exit_code == 0
+    assert not measure.turns
 
 
 def test_a_launcher_that_is_killed_takes_both_with_it(tmp_path: Path) -> None:
