@@ -38,7 +38,7 @@ PROGRAMS = {
         sys.executable,
         str(EXAMPLES / "convnet.py"),
         "--steps",
-        "8",
+        "40",
         "--batch",
         "8",
         "--width",
@@ -126,6 +126,7 @@ def _trial(a: Arm, b: Arm, seed: int) -> dict[str, Any]:
         "seed": seed, "word": found.verdict.word, "ratio": ratio.estimate, "low": ratio.low,
         "high": min(ratio.high, 1e9), "floor": floor, "pairs": found.verdict.pairs, "discarded": found.discarded,
         "seconds": time.monotonic() - start, "load": os.getloadavg()[0], "step_ms": found.a_ms,
+        "ratios": [round(ratio, 4) for ratio in found.ratios],
     }  # fmt: skip
 
 
