@@ -39,7 +39,7 @@ def test_the_end_is_the_programs_own(program: Program, how: str) -> None:
     orderly = how in ("exit3", "_exit4")
     log = result.main()
     assert (log.footer is not None) == orderly
-    # Killed without warning: what was drained is there. The drain comes every 0.1 s.
+    # Killed without warning: what was drained is there. In its first seconds the drain comes every 0.1 s.
     assert weights_s(log) > (0.145 if orderly else 0.02)
 
 
