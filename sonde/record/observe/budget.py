@@ -13,12 +13,15 @@ FEWEST_STEPS_BEFORE = 3  # compilers, caches and allocators settle in the first 
 MOST_STEPS_BEFORE = 20  # after this many the program is as steady as it gets
 STEADY_RATIO = 1.25
 WINDOW_STEPS = 3
+# The first window may use the whole share, so that a short program gets one. Those after it add precision, not
+# knowledge, and ticks cost as well: all together keep to half of it.
+LATER_SHARE = 0.5
 MOST_WINDOWS = 8
 STEPS_BETWEEN = 10
 GUESS_FIXED_S = 0.012
-# Measured: a training step of a convnet (62 modules, SGD) costs 35 ms, of a GPT (53, AdamW) 65 ms, most of it to
-# stop and save. A guess too low spends the budget of a short program with its first window.
-GUESS_PER_MODULE_S = 0.0008
+# Measured: a training step of a convnet (62 modules, SGD) costs 35 ms, of a GPT (53, AdamW) 60 to 85 ms, most of it
+# to stop and save. A guess too low spends the budget of a short program with its first window.
+GUESS_PER_MODULE_S = 0.0011
 MOST_TIMES_EVENTS = 4.0
 
 
@@ -67,7 +70,8 @@ class Budget:
         """Steps to record from this boundary on, 0 for none now. `cpu_s` tells the process's CPU time."""
         if self.since_window < self.next_look or self.windows >= MOST_WINDOWS or not self._steady():
             return 0
-        left_s = self.share * cpu_s() - self.spent_s
+        share = self.share * LATER_SHARE if self.windows else self.share
+        left_s = share * cpu_s() - self.spent_s
         for steps in range(WINDOW_STEPS, 0, -1):
             if self.expected_s(steps) <= left_s:
                 return steps
