@@ -49,9 +49,8 @@ class LaunchMeasure:
     check: str = ""  # shell command whose output is the result; the program's is in $SONDE_OUTPUT
     turns: bool = True  # pairs take turns; becomes False when they were seen not to be able to
     _room_seen: bool = False
-    _failed_beside: str = (
-        ""  # key of an arm that failed in turns: alone it will show whether it was the company
-    )
+    # Key of an arm that failed in turns: alone it will show whether it was the company.
+    _failed_beside: str = ""
 
     def __call__(self, arm: Arm, padding: int) -> Measurement:
         with tempfile.TemporaryDirectory(prefix="sonde-launch-") as name:
