@@ -82,6 +82,22 @@ def test_perf_refused_by_a_filter_falls_back_to_the_timer(program: Program, nobo
     assert ticks(result.main()) > 10  # 50 at least when alone
 
 
+def test_busy_threads_beyond_a_few_share_their_ticks(program: Program) -> None:
+    """Here beyond one, of two. Rarer ticks weigh more: the sum stays."""
+    result = run([program("split"), "4.0", "2"], 200, environment={"SONDE_AGENT_FULL_RATE_THREADS": "1"})
+    check_sum(result)
+    log = result.main()
+    assert log.footer is not None
+    busy = cpu_s(log) / ((log.footer.end_ns - log.header.start_ns) / 1e9)
+    if busy < 1.3:
+        pytest.skip(f"this machine had {busy:.1f} CPUs for two threads")
+    assert 200 / 2.1 < log.statistics["lowest_rate_hz"] < 200 / (0.8 * busy)
+    alone = run([program("split"), "4.0", "2"], 200).main()
+    assert alone.statistics["lowest_rate_hz"] == 200
+    # The first second and a half is at the full rate, and so would be the last if one ended early.
+    assert ticks(log) < 0.9 * ticks(alone)
+
+
 def test_short_threads_are_counted_even_when_never_sampled(program: Program) -> None:
     result = run([program("thread_churn"), "200", "1.5"], rate_hz=100)
     check_sum(result, unfollowed=0.05)  # the kernel's end of threads

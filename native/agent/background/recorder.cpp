@@ -152,6 +152,7 @@ void Recorder::pass(uint64_t now_ns) {
       give_back(thread);
     }
   }
+  rate_.look(now_ns, stacks_.weight_total_ns());
   blocks_.pass(mono_ns());
   if (agent_options().waits && waits_.look(mono_ns())) pace_.look_again_soon();
   python_write_codes(log_);
@@ -275,6 +276,7 @@ void Recorder::write_statistics() {
       {"thread_memory_bytes", thread_memory_bytes()},
       {"node_memory_bytes", stacks_.memory_bytes()},
       {"faults_guarded", guarded_fault_count()},
+      {"lowest_rate_hz", lowest_rate_hz()},
   };
   for (const auto& figure : figures) {
     log_.begin(log::Record::Statistics).text(figure.name).number(figure.value);
@@ -331,6 +333,7 @@ void Recorder::forget() {
   stacks_.reset();
   mappings_.reset();
   waits_.reset();
+  rate_.reset();
   losses_.reset();
   python_known_ = python_looked_ = false;
   samples_ = handler_ns_ = drained_ = 0;

@@ -21,6 +21,8 @@ bool read_options(Options* out) {
   std::strcpy(out->folder, folder);
   uint64_t rate = number_of("SONDE_AGENT_RATE", out->rate_hz);
   out->rate_hz = static_cast<uint32_t>(rate < kMinRateHz ? kMinRateHz : rate > kMaxRateHz ? kMaxRateHz : rate);
+  out->full_rate_threads =
+      static_cast<uint32_t>(number_of("SONDE_AGENT_FULL_RATE_THREADS", out->full_rate_threads) & 0xffff);
   const char* engine = getenv("SONDE_AGENT_ENGINE");
   if (engine && !std::strcmp(engine, "perf+kernel")) out->engine = EngineChoice::PerfKernel;
   if (engine && !std::strcmp(engine, "perf+timer")) out->engine = EngineChoice::PerfTimer;

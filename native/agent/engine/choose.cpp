@@ -6,6 +6,7 @@
 #include "engine/cpu_timer.h"
 #include "engine/engine.h"
 #include "engine/perf_event.h"
+#include "engine/shared_rate.h"
 #include "log/loss.h"
 
 namespace sonde {
@@ -42,7 +43,7 @@ Engine* choose_engine(const Options& options) {
 void arm_current(Thread* thread) {
   Engine* engine = agent_engine();
   if (!engine || thread->engine) return;
-  uint32_t rate = agent_options().rate_hz;
+  uint32_t rate = thread->rate_hz = current_rate_hz();
   thread->engine = engine;  // before the first tick can come
   if (engine->arm(thread, rate)) return;
   if (engine != timer_engine()) count_loss(Loss::PerfScarce);

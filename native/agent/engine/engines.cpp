@@ -4,10 +4,10 @@
 #include <ucontext.h>
 
 #include "common/safe_memory.h"
-#include "core/agent.h"
 #include "engine/cpu_timer.h"
 #include "engine/engine.h"
 #include "engine/perf_event.h"
+#include "engine/shared_rate.h"
 
 namespace sonde {
 namespace {
@@ -39,7 +39,7 @@ class CpuTimer final : public Engine {
   }
   void disarm(Thread* thread) override { close_timer(thread); }
   void pause(Thread* thread, bool paused) override {
-    set_timer_period(thread, paused ? 0 : kSecondNs / agent_options().rate_hz);
+    set_timer_period(thread, paused ? 0 : kSecondNs / current_rate_hz());
   }
   uint64_t weigh(Thread* thread, Tick, uint64_t cpu_ns, const void*) override { return since_last(thread, cpu_ns); }
   void jitter(Thread* thread, uint32_t rate_hz) override {
@@ -66,7 +66,7 @@ class PerfTimer final : public Engine {
   }
   void pause(Thread* thread, bool paused) override {
     pause_perf(thread, paused);
-    uint32_t rate_hz = agent_options().rate_hz;
+    uint32_t rate_hz = current_rate_hz();
     set_timer_period(thread, paused ? 0 : kSecondNs / (rate_hz < kTimerHz ? rate_hz : kTimerHz));
   }
   uint64_t weigh(Thread* thread, Tick tick, uint64_t cpu_ns, const void* context) override {

@@ -16,6 +16,7 @@
 #include "core/agent.h"
 #include "engine/engine.h"
 #include "engine/kernel_stack.h"
+#include "engine/shared_rate.h"
 #include "log/loss.h"
 #include "pools/origin.h"
 #include "pools/owner.h"
@@ -202,7 +203,11 @@ void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
     count_loss(Loss::RingFull);  // the weight stays unaccounted: the next sample carries it
   }
   uint64_t samples = thread->samples.fetch_add(1, std::memory_order_relaxed);
-  if (samples % kJitterEvery == 0) engine->jitter(thread, agent_options().rate_hz);
+  const uint32_t rate_hz = current_rate_hz();
+  if (samples % kJitterEvery == 0 || rate_hz != thread->rate_hz) {
+    thread->rate_hz = rate_hz;
+    engine->jitter(thread, rate_hz);
+  }
   drop_kernel_stacks(thread);
   const uint64_t lasted_ns = mono_ns() - time_ns;
   // The CPU clock is a system call; it is asked only when the handler itself may have been interrupted.

@@ -61,6 +61,7 @@ struct Thread {
   timer_t timer = {};
   bool has_timer = false;
   uint64_t period_ns = 0;             // of the perf event, as last set
+  uint32_t rate_hz = 0;               // that its clock was last set to
   uint64_t random = 0;                // state of the jitter
 
   // CPU time of the thread that samples so far stand for. Written by the thread's own handler

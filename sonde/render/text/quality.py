@@ -21,8 +21,14 @@ def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
 
     `clock`: how far the times of torch's profiler may be off (`within_ns`, the worst window), and how much
     its clock ran fast (`drift`, a share; below 0: slow) where that had to be corrected.
+    `rate`: what was asked for and how rarely a thread ticked at times, where many busy threads shared their ticks.
     """
     found: dict[str, Any] = quality({name: recording.table(name) for name in TABLES}).as_json()
+    counters = recording.table("counters")
+    lowest = counters.array("value")[counters.text("name").equals("agent_lowest_rate_hz")]
+    asked = recording.meta.options.get("rate_hz")
+    if asked and len(lowest) and lowest.min() < asked:
+        found["rate"] = {"asked_hz": asked, "lowest_hz": float(lowest.min())}
     within = recording.meta.clock.sources.get("kineto", 0)
     if within and recording.meta.details.get("windows"):
         found["clock"] = {"within_ns": within, "drift": recording.meta.details.get("torch_clock_drift", 0.0)}
@@ -60,6 +66,11 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
             for part in ("walk", "handler")
         )
         page.line(f"Per sample: walking the stacks {walk}, the whole handler {whole}")
+    if rate := data.get("rate"):
+        page.line(
+            f"Ticks: many threads were busy and shared them, each as rarely as {rate['lowest_hz']:g} a second "
+            f"instead of {rate['asked_hz']:g}; a sample then stands for more time"
+        )
     lost = {cause: n for cause, n in data["lost"].items() if n}
     page.line("Lost: " + (", ".join(f"{count(n)} {cause}" for cause, n in lost.items()) or "nothing"))
     if clock := data.get("clock"):
