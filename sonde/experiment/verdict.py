@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.experiment.statistics import F64, Interval, confidence_interval, pairs_needed
+from sonde.experiment.statistics import F64, Interval, confidence_interval, pairs_needed, t_quantile
 
 LOOKS = (8, 12, 16, 24)  # pairs; with fewer than 7 the smallest possible p is above what one look may spend
 ALPHA_PER_LOOK = 0.0182  # Pocock, 4 looks, two-sided 5 % in all
 SMALLEST_CLAIM = 0.01  # differences below 1 % are never claimed: no machine is that quiet
 EQUIVALENT_WITHIN = 0.02  # an interval inside this (or inside the noise floor, if larger) is called the same
+MEDIAN_TO_DEVIATION = 1.4826  # of a normal distribution: from the median distance to the standard deviation
 LARGEST_EQUIVALENCE = 0.10  # "the same within 30 %" says nothing: on such a machine the answer is "not known"
 
 
@@ -56,8 +57,12 @@ def judge(differences: F64, noise_floor: float = SMALLEST_CLAIM) -> Verdict:
 def noise_floor_of(differences: F64, planned_pairs: int = LOOKS[-1]) -> float:
     """From A/A pairs: the half-width of the 95 % interval that `planned_pairs` would have, relative.
 
-    A few A/A pairs tell how far apart equal launches lie; a whole experiment averages over more of them.
+    A few A/A pairs tell how far apart equal launches lie; a whole experiment averages over more of them. Their
+    middle is known to be 0, and their spread is taken from the median distance to it: with one spike among six pairs
+    (0.80 of a conv net) the standard deviation made a floor of 7 %, which hid a gain of 3 % seen in every pair.
     """
-    interval = confidence_interval(differences, 0.05)
-    half = (interval.high - interval.low) / 2 * float(np.sqrt(len(differences) / planned_pairs))
-    return float(np.expm1(half)) if np.isfinite(half) else float("inf")
+    if len(differences) < 3:
+        return float("inf")
+    spread = MEDIAN_TO_DEVIATION * float(np.median(np.abs(differences)))
+    quantile = t_quantile(0.975, len(differences) - 1)
+    return float(np.expm1(quantile * spread / np.sqrt(planned_pairs)))

@@ -51,6 +51,13 @@ def test_noise_floor_grows_with_noise() -> None:
     assert noise_floor_of(np.array([0.0, 0.1])) == float("inf")
 
 
+def test_one_spike_among_equal_pairs_does_not_hide_what_every_pair_shows() -> None:
+    """Seen on a conv net: A against A with one launch far off, then huge pages against it."""
+    floor = noise_floor_of(np.log([1.061, 0.978, 0.969, 1.006, 0.803, 1.009]))
+    assert floor < 0.03
+    assert judge(np.log([0.973, 0.966, 0.964, 0.961, 0.995, 0.964, 0.961, 0.982]), floor).word == "faster"
+
+
 def test_orders_are_balanced_and_depend_on_the_seed() -> None:
     first = list(itertools.islice(pair_orders(1), 40))
     assert first.count(("A", "B")) == 20
