@@ -265,7 +265,7 @@ def real_tune(options: argparse.Namespace) -> None:
 
 
 def real_repair(options: argparse.Namespace) -> None:
-    """OMP_NUM_THREADS=16 as the start, and meant: alone it is harmless, because MKL gives torch no more than the cores."""
+    """OMP_NUM_THREADS=16 as the start, and meant: alone it is harmless, MKL gives torch no more than the cores."""
     kept = Kept(options, "repair")
     base = replace(_arm(options.program), environment={"OMP_NUM_THREADS": "16", "MKL_DYNAMIC": "FALSE"})
     journal = Journal(options.state / f"repair-{options.program}.journal")
