@@ -3,8 +3,9 @@
 //   blocked time = wall time - CPU time - time in the run queue, exact by the kernel's clocks;
 //   where: the stack of the thread at the looks that found it blocked, walked from (pc, sp).
 // Time that passed while the thread was caught running waits for the next blocked look, so sums
-// are exact and only the place is sampled; a long wait between two rare looks, which none saw, has no place. A thread that hardly left the CPU is not asked where it is but once a
-// second (the kernel's answers cost 5 us each): its clocks alone tell. Time in the run queue is its own reason (Preempted).
+// are exact and only the place is sampled; a long wait between two rare looks, which none saw, has no place.
+// A thread that hardly left the CPU is not asked where it is but once a second (the kernel's answers cost
+// 5 us each): its clocks alone tell. Time in the run queue is its own reason (Preempted).
 // Nothing is sent to the thread: no signal, no EINTR. Background thread only.
 #pragma once
 

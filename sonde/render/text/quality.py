@@ -27,7 +27,7 @@ def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
     counters = recording.table("counters")
     lowest = counters.array("value")[counters.text("name").equals("agent_lowest_rate_hz")]
     asked = recording.meta.options.get("rate_hz")
-    if asked and len(lowest) and lowest.min() < asked:
+    if asked and len(lowest) and lowest.min() < int(asked):  # the agent counts in whole Hz
         found["rate"] = {"asked_hz": asked, "lowest_hz": float(lowest.min())}
     within = recording.meta.clock.sources.get("kineto", 0)
     if within and recording.meta.details.get("windows"):
