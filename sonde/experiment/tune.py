@@ -2,7 +2,9 @@
 
 Coordinate descent: the best position of a knob is kept if it beats what there was, then
 the next knob is turned on top of it. A first look of few pairs drops what is clearly
-no better; what survives is measured to a verdict. In the end the winner runs against
+no better; what survives is measured to a verdict. To prove that two settings are equal costs as many pairs as to
+prove a gain, and helps nobody here: what shows no gain worth a claim at a look is dropped there, without a verdict.
+In the end the winner runs against
 the program as it was, on fresh pairs: the winner of many noisy trials looks better
 than it is, and only fresh pairs tell by how much. Time for that last proof is kept back: when the budget
 runs short, what won every pair of its first look goes straight to it.
@@ -25,6 +27,9 @@ STAGE_LOOKS = (8, 16)
 PROOF_PAIRS = 8  # the first look of a confirmation that can tell
 # A setting whose first pairs are slower than this is dropped without a verdict.
 HOPELESS_RATIO = 1.05
+# A setting whose first pairs gain less than this share of the noise floor is not measured further: with a true gain as
+# large as the floor, six pairs would show less than a quarter of it once in six times.
+GAIN_IN_SIGHT = 0.25
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,7 @@ def _turn(knob: Knob, tuned: Tuned, place: Place, engine: Paired) -> None:
                 continue
             if not screened.same_result:
                 tried(setting, screened, "the program's results change")
-            elif screened.verdict.ratio.estimate > HOPELESS_RATIO or _no_better(screened):
+            elif _no_better(screened, tuned.noise_floor):
                 tried(setting, screened, "no better")
             else:
                 hopeful.append((screened.verdict.ratio.estimate, setting, screened))
@@ -119,9 +124,10 @@ def _turn(knob: Knob, tuned: Tuned, place: Place, engine: Paired) -> None:
             tuned.best = setting.on(best)
             tuned.kept.append(setting)
             continue
-        proved = engine.compare(best, setting.on(best), tuned.noise_floor, STAGE_LOOKS)
+        proved = _proved(best, setting.on(best), engine, tuned.noise_floor)
         kept = proved.verdict.word == "faster" and proved.same_result
-        tried(setting, proved, proved.verdict.reason, kept)
+        undecided = proved.verdict.word == "inconclusive" and _no_better(proved, tuned.noise_floor)
+        tried(setting, proved, "no gain in sight" if undecided else proved.verdict.reason, kept)
         if kept:
             tuned.best = setting.on(best)
             tuned.kept.append(setting)
@@ -150,9 +156,22 @@ def _screened(best: Arm, candidate: Arm, engine: Paired, floor: float) -> Compar
     return engine.compare(best, candidate, floor, SCREENING_PAIRS)
 
 
+def _proved(best: Arm, candidate: Arm, engine: Paired, floor: float) -> Comparison:
+    """To a verdict, or to the first planned look at which no gain is in sight."""
+    for look in STAGE_LOOKS:
+        found = engine.compare(best, candidate, floor, (look,))
+        if found.verdict.word != "inconclusive" or _no_better(found, floor) or engine.out_of_time():
+            break
+    return found
+
+
 def _always_faster(screened: Comparison, floor: float) -> bool:
     return max(screened.ratios) < 1 and screened.verdict.ratio.estimate < 1 / (1 + floor)
 
 
-def _no_better(screened: Comparison) -> bool:
-    return screened.verdict.word in ("slower", "same") or min(screened.ratios) > 1
+def _no_better(seen: Comparison, floor: float) -> bool:
+    return (
+        seen.verdict.word in ("slower", "same")
+        or min(seen.ratios) > 1
+        or seen.verdict.ratio.estimate > 1 - GAIN_IN_SIGHT * floor
+    )
