@@ -38,7 +38,7 @@ PROGRAMS = {
         sys.executable,
         str(EXAMPLES / "convnet.py"),
         "--steps",
-        "40",
+        "100",
         "--batch",
         "8",
         "--width",
