@@ -9,7 +9,7 @@ from torch import nn
 
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 10))
-optimizer = torch.optim.Adam(model.parameters())
+optimizer = torch.optim.Adam(model.parameters(), fused=True)
 x, y = torch.randn(64, 512), torch.randint(0, 10, (64,))
 with tempfile.TemporaryDirectory(dir=".") as folder:
     for step in steps():

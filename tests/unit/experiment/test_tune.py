@@ -56,10 +56,14 @@ def test_pairs_go_where_a_gain_is_in_sight() -> None:
         return Knob(name, lambda place: [Setting(name, {name: "1"})])
 
     found = tune(
-        Arm("as is", ("prog",)), PLACE, Paired(measure), [knob(n) for n in ("IDLE1", "IDLE2", "IDLE3", "GAIN")]
+        Arm("as is", ("prog",)),
+        PLACE,
+        Paired(measure),
+        [knob(n) for n in ("IDLE1", "IDLE2", "IDLE3", "GAIN")],
     )
     assert [setting.name for setting in found.kept] == ["GAIN"]
-    assert found.confirmed is not None and found.confirmed.verdict.word == "faster"
+    assert found.confirmed is not None
+    assert found.confirmed.verdict.word == "faster"
     idle = [launches[n] for n in ("IDLE1", "IDLE2", "IDLE3")]
     assert sum(idle) <= 3 * 8, idle
 

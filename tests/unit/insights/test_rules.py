@@ -7,12 +7,14 @@ import pkgutil
 
 import numpy as np
 
+from sonde.columns import Text
 from sonde.insights import rules
 from sonde.insights.engine import judge
 from sonde.insights.rules.memory_growth import theil_sen
 from sonde.insights.rules.noncontiguous_copies import in_order
 from sonde.insights.subject import Subject
 from sonde.store import build
+from tests.fixtures.synthetic import training_run
 from tests.unit.insights.planted import mark, planted, said, settings
 
 
@@ -74,3 +76,22 @@ def test_order_of_elements() -> None:
     assert in_order([2, 1, 4], [4, 99, 1])
     assert not in_order([3, 2], [1, 3])
     assert in_order([8, 4], [0, 1])  # broadcast
+
+
+def test_an_optimizer_of_many_passes_is_worth_fusing_even_with_few_tensors() -> None:
+    """The backward pass of the synthetic run, renamed: half of a step in kernels of an update, no dispatch to win."""
+    frames = next(t for t in training_run().tables() if t.name == "frames")
+    file = frames.text("file").tolist()
+    name = ["_single_tensor_x" if n == "backward" else n for n in frames.text("name").tolist()]
+    file = ["/x/torch/optim/x.py" if n == "_single_tensor_x" else f for f, n in zip(file, name, strict=True)]
+    renamed = {"frames": frames.with_columns(name=Text.of(name), file=Text.of(file))}
+    for optimizer, tensors, loud in (("Adam", 4, True), ("SGD", 4, False), ("RMSprop", 4, False)):
+        has = settings(optimizers=[{"class": optimizer, "tensors": tensors}])
+        found = said(judge(planted(has, renamed)), "per_tensor_optimizer")
+        assert (found is not None) == loud, optimizer
+        if found is not None:
+            share = Subject(planted(has, renamed))
+            update = share.share(share.host_with("^_single_tensor_x$"))
+            assert found.saving is not None
+            assert found.saving.low_ms <= 0.6 * update.middle * found.saving.of_ms <= found.saving.high_ms
+            assert "fused=True" in found.fix
