@@ -20,11 +20,6 @@ uint64_t next_random(uint64_t* state) {
   return x * 0x2545f4914f6cdd1du;
 }
 
-uint64_t jittered(uint64_t period_ns, uint64_t* state) {
-  uint64_t spread = period_ns * 2 / 5;
-  return period_ns - spread / 2 + (spread ? (next_random(state) >> 16) % spread : 0);
-}
-
 Engine* choose_engine(const Options& options) {
   Engine* all[] = {perf_kernel_engine(), perf_timer_engine(), timer_engine()};
   size_t first = options.engine == EngineChoice::PerfTimer ? 1 : options.engine == EngineChoice::Timer ? 2 : 0;
@@ -43,7 +38,7 @@ Engine* choose_engine(const Options& options) {
 void arm_current(Thread* thread) {
   Engine* engine = agent_engine();
   if (!engine || thread->engine) return;
-  uint32_t rate = thread->rate_hz = current_rate_hz();
+  const uint32_t rate = current_rate_hz();
   thread->engine = engine;  // before the first tick can come
   if (engine->arm(thread, rate)) return;
   if (engine != timer_engine()) count_loss(Loss::PerfScarce);

@@ -30,8 +30,8 @@ class Engine {
   // Async-signal-safe, in the handler of the thread. The CPU time that this tick stands for; 0: no
   // sample. `cpu_ns` is the thread's CPU clock now.
   virtual uint64_t weigh(Thread* thread, Tick tick, uint64_t cpu_ns, const void* context) = 0;
-  // Async-signal-safe. Gives the next interval a random length; called now and then.
-  virtual void jitter(Thread* thread, uint32_t rate_hz) = 0;
+  // Async-signal-safe. The next tick comes after so much CPU time, and then every so much.
+  virtual void set_period(Thread* thread, uint64_t period_ns) = 0;
 
  protected:
   ~Engine() = default;
@@ -55,7 +55,5 @@ Tick classify_tick(const siginfo_t* info);
 
 // Async-signal-safe. xorshift64*.
 uint64_t next_random(uint64_t* state);
-// period +-20 %, so that samples do not walk in step with the program.
-uint64_t jittered(uint64_t period_ns, uint64_t* state);
 
 }  // namespace sonde

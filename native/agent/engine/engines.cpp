@@ -3,9 +3,11 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
+#include "common/clock.h"
 #include "common/safe_memory.h"
 #include "engine/cpu_timer.h"
 #include "engine/engine.h"
+#include "engine/grid.h"
 #include "engine/perf_event.h"
 #include "engine/shared_rate.h"
 
@@ -26,24 +28,24 @@ class PerfKernel final : public Engine {
   void disarm(Thread* thread) override { close_perf(thread); }
   void pause(Thread* thread, bool paused) override { pause_perf(thread, paused); }
   uint64_t weigh(Thread* thread, Tick, uint64_t cpu_ns, const void*) override { return since_last(thread, cpu_ns); }
-  void jitter(Thread* thread, uint32_t rate_hz) override {
-    set_perf_period(thread, jittered(kSecondNs / rate_hz, &thread->random));
-  }
+  void set_period(Thread* thread, uint64_t period_ns) override { set_perf_period(thread, period_ns); }
 };
 
 class CpuTimer final : public Engine {
  public:
   const char* name() const override { return "timer"; }
   bool arm(Thread* thread, uint32_t rate_hz) override {
-    return open_timer(thread, jittered(kSecondNs / rate_hz, &thread->random));
+    thread->period_ns = until_tick(mono_ns(), rate_hz);
+    return open_timer(thread, thread->period_ns);
   }
   void disarm(Thread* thread) override { close_timer(thread); }
   void pause(Thread* thread, bool paused) override {
     set_timer_period(thread, paused ? 0 : kSecondNs / current_rate_hz());
   }
   uint64_t weigh(Thread* thread, Tick, uint64_t cpu_ns, const void*) override { return since_last(thread, cpu_ns); }
-  void jitter(Thread* thread, uint32_t rate_hz) override {
-    set_timer_period(thread, jittered(kSecondNs / rate_hz, &thread->random));
+  void set_period(Thread* thread, uint64_t period_ns) override {
+    thread->period_ns = period_ns;
+    set_timer_period(thread, period_ns);
   }
 };
 
@@ -81,9 +83,7 @@ class PerfTimer final : public Engine {
     // On average half a period of user time has passed since perf's last tick and is still perf's.
     return cpu_ns > accounted + period / 2 ? cpu_ns - accounted - period / 2 : 0;
   }
-  void jitter(Thread* thread, uint32_t rate_hz) override {
-    set_perf_period(thread, jittered(kSecondNs / rate_hz, &thread->random));
-  }
+  void set_period(Thread* thread, uint64_t period_ns) override { set_perf_period(thread, period_ns); }
 
  private:
   static constexpr uint32_t kTimerHz = 250;

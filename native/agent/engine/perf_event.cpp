@@ -8,8 +8,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/system.h"
-#include "engine/engine.h"
+#include "engine/grid.h"
 #include "engine/kernel_stack.h"
 #include "log/loss.h"
 #include "signals/shared.h"
@@ -40,7 +41,7 @@ bool open_perf(Thread* thread, uint32_t rate_hz, bool with_kernel) {
   attributes.size = sizeof attributes;
   attributes.type = PERF_TYPE_SOFTWARE;
   attributes.config = PERF_COUNT_SW_CPU_CLOCK;
-  thread->period_ns = jittered(1'000'000'000u / rate_hz, &thread->random);
+  thread->period_ns = until_tick(mono_ns(), rate_hz);
   attributes.sample_period = thread->period_ns;
   attributes.disabled = 1;
   attributes.wakeup_events = 1;

@@ -15,6 +15,7 @@
 #include "common/system.h"
 #include "core/agent.h"
 #include "engine/engine.h"
+#include "engine/grid.h"
 #include "engine/kernel_stack.h"
 #include "engine/shared_rate.h"
 #include "log/loss.h"
@@ -29,7 +30,7 @@ namespace {
 __thread uint32_t ticks_here __attribute__((tls_model("initial-exec"))) = 0;
 
 constexpr uint64_t kSurelyAlone = 100'000;  // ns
-constexpr uint64_t kJitterEvery = 8;  // samples; changing the period costs a system call
+constexpr uint64_t kOffTheGrid = 100'000;  // ns: more than signals take to come, less than a team would notice
 
 // A guarded read may fault; a fault that is blocked kills. Threads that block "all signals" exist.
 void let_faults_through(const ucontext_t* context) {
@@ -188,6 +189,14 @@ void finish_record(Thread* thread, uint64_t* record, uint64_t handler_ns) {
   if (thread->ring.half_full()) wake_background();
 }
 
+void keep_to_the_grid(Thread* thread, uint64_t time_ns) {
+  const uint64_t wait_ns = until_tick(time_ns, current_rate_hz());
+  const uint64_t off_ns = wait_ns > thread->period_ns ? wait_ns - thread->period_ns : thread->period_ns - wait_ns;
+  if (off_ns <= kOffTheGrid) return;
+  const uint64_t gone_ns = mono_ns() - time_ns;  // a clock that is set begins anew
+  thread->engine->set_period(thread, wait_ns > gone_ns ? wait_ns - gone_ns : wait_ns);
+}
+
 void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
   const uint64_t time_ns = mono_ns();
   uint64_t cpu_ns = thread_cpu_ns();
@@ -202,12 +211,8 @@ void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
   } else {
     count_loss(Loss::RingFull);  // the weight stays unaccounted: the next sample carries it
   }
-  uint64_t samples = thread->samples.fetch_add(1, std::memory_order_relaxed);
-  const uint32_t rate_hz = current_rate_hz();
-  if (samples % kJitterEvery == 0 || rate_hz != thread->rate_hz) {
-    thread->rate_hz = rate_hz;
-    engine->jitter(thread, rate_hz);
-  }
+  thread->samples.fetch_add(1, std::memory_order_relaxed);
+  keep_to_the_grid(thread, time_ns);
   drop_kernel_stacks(thread);
   const uint64_t lasted_ns = mono_ns() - time_ns;
   // The CPU clock is a system call; it is asked only when the handler itself may have been interrupted.

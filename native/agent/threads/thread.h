@@ -60,9 +60,8 @@ struct Thread {
   void* kernel_ring = nullptr;        // of the perf event: stacks of ticks inside the kernel
   timer_t timer = {};
   bool has_timer = false;
-  uint64_t period_ns = 0;             // of the perf event, as last set
-  uint32_t rate_hz = 0;               // that its clock was last set to
-  uint64_t random = 0;                // state of the jitter
+  uint64_t period_ns = 0;             // of its clock, as last set
+  uint64_t random = 0;                // state of what it draws
 
   // CPU time of the thread that samples so far stand for. Written by the thread's own handler
   // and by its end; read by the background thread after the end.
