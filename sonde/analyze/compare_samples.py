@@ -19,6 +19,7 @@ from sonde.analyze.compare_renames import Function, Seen
 from sonde.analyze.compare_sheet import Sheet, coded, tally
 from sonde.analyze.compare_units import Blocks
 from sonde.analyze.join import rows_of
+from sonde.analyze.moments import moments
 from sonde.columns import Array, Interner, Table, Text
 
 SOURCE = "samples"
@@ -90,7 +91,7 @@ def sample_sheets(
     python_thread = kinds.matches(("main", "autograd", "python"))
     idle = samples.text("reason").equals("idle")
     time_ns, weight = samples.array("time_ns"), samples.array("weight_ns") / 1e6
-    block = blocks.at(time_ns)
+    block, moment = blocks.at(time_ns), moments(time_ns)
     at = rows_of(stacks.array("stack"), samples.array("stack"))
     working = state.equals("running") & (at >= 0)
     sheets = []
@@ -99,17 +100,17 @@ def sample_sheets(
             np.where(working, column.codes[np.maximum(at, 0)], -1) if len(column) else np.full(len(at), -1)
         )
         sheets.append(
-            tally(dimension, SOURCE, coded(codes, column.values), block, weight, blocks, sampled=True)
+            tally(dimension, SOURCE, coded(codes, column.values), block, weight, blocks, moment=moment)
         )
     on_cpu = python_thread & ~waiting & (at >= 0)
     waits = np.flatnonzero(waiting & python_thread & ~idle & kinds.equals("main"))
     for dimension, column in (("function", keys.function), ("line", keys.line)):
         codes = np.where(on_cpu, column.codes[np.maximum(at, 0)], -1) if len(column) else np.full(len(at), -1)
-        sheet = tally(dimension, SOURCE, coded(codes, column.values), block, weight, blocks, sampled=True)
+        sheet = tally(dimension, SOURCE, coded(codes, column.values), block, weight, blocks, moment=moment)
         sheets.append(_with_waits(sheet, column, at, waits, time_ns, weight, blocks))
     names = [f"{kind or 'thread'} {what}" for kind, what in zip(kinds.tolist(), state.tolist(), strict=True)]
     running = Text.of([None if off else name for name, off in zip(names, waiting.tolist(), strict=True)])
-    states = tally("state", SOURCE, running, block, weight, blocks, sampled=True)
+    states = tally("state", SOURCE, running, block, weight, blocks, moment=moment)
     reasons = samples.text("reason").tolist()
     labels = Text.of(
         [f"{kinds[i] or 'thread'} waiting ({reasons[i] or 'other'})" for i in range(len(samples))]

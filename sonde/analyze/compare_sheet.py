@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sonde.analyze.compare_units import Blocks
+from sonde.analyze.moments import weight_squares
 from sonde.columns import Array, Text
 
 
@@ -56,18 +57,21 @@ def tally(
     amount: Array,
     blocks: Blocks,
     measure: str = "ms",
-    sampled: bool = False,
+    moment: Array | None = None,
 ) -> Sheet:
-    """Add up `amount` by key and block, per step; rows without a key or outside all blocks do not count."""
+    """Add up `amount` by key and block, per step; rows without a key or outside all blocks do not count.
+
+    `moment` (see `moments`): what is added up are samples, and their number limits what is known.
+    """
     keep = (keys.codes >= 0) & (block >= 0)
     count, size = blocks.count, len(keys.values)
     flat = keys.codes[keep].astype(np.int64) * max(count, 1) + block[keep]
     total = np.bincount(flat, amount[keep], size * max(count, 1)).reshape(size, max(count, 1))
     steps = np.maximum(blocks.steps, 1) if count else np.ones(1)
     variance = None
-    if sampled:
-        # Samples come as a Poisson process: the variance of a sum of weights is the sum of their squares.
-        squares = np.bincount(keys.codes[keep], amount[keep] ** 2, size)
+    if moment is not None:
+        # Moments come as a Poisson process: the variance of a sum of weights is the sum of their squares.
+        squares = weight_squares(moment[keep], amount[keep].astype(np.float64), keys.codes[keep], size)
         variance = squares / float(max(steps.sum(), 1)) ** 2
     used = np.flatnonzero(total.any(axis=1))
     return Sheet(

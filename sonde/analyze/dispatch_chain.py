@@ -15,6 +15,7 @@ import numpy as np
 from sonde.analyze.chain_levels import LEVELS, Levels
 from sonde.analyze.join import rows_of
 from sonde.analyze.labels import frame_labels
+from sonde.analyze.moments import independent_looks
 from sonde.analyze.native_split import wilson
 from sonde.analyze.nesting import skip, sum_children
 from sonde.analyze.op_table import counted
@@ -121,9 +122,12 @@ def call_chain(name: str, ops: Table, kernels: Table, launches: Table) -> CallCh
     )
 
 
-def level_times(chosen: Array, weight: Array, stack: Array, levels: Levels, frames: Table) -> list[LevelTime]:
+def level_times(
+    chosen: Array, samples: Table, stack: Array, levels: Levels, frames: Table
+) -> list[LevelTime]:
     """Where the chosen samples end, in the order of the chain. `stack`: row in `stacks` of every sample."""
     rows = np.flatnonzero(chosen & (stack >= 0))
+    weight = samples.array("weight_ns")
     whole = int(weight[rows].sum())
     if not whole:
         return []
@@ -131,7 +135,7 @@ def level_times(chosen: Array, weight: Array, stack: Array, levels: Levels, fram
     for row, library in enumerate(frames.text("library").tolist()):
         if (library or "").startswith(("libpython", "python")):
             labels[row] = ""  # the interpreter between two frames of Python says nothing here
-    effective = whole**2 / float((weight[rows].astype(np.float64) ** 2).sum())
+    looks = independent_looks(samples.array("time_ns")[rows], weight[rows])
     names = list(LEVELS)
     result = []
     at = levels.level[stack[rows]]
@@ -140,7 +144,7 @@ def level_times(chosen: Array, weight: Array, stack: Array, levels: Levels, fram
         ns = int(weight[mine].sum())
         share = ns / whole
         functions = _heaviest(stack[mine], weight[mine], code, levels, labels)
-        bounds = wilson(share, effective)
+        bounds = wilson(share, looks)
         result.append(LevelTime(names[code], LEVELS[names[code]], functions, len(mine), ns, share, *bounds))
     return result
 

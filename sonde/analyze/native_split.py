@@ -3,9 +3,8 @@
 In: `samples` with their stacks, and which group of operators each belongs to. Out: per group the
 on-CPU time by part and by innermost function, and the time off the CPU by reason.
 
-Shares are of the group's on-CPU samples and carry a 95 % interval (Wilson) for the number of samples
-that they rest on. Samples have nearly equal weights; where they have not, the effective number
-(Kish) counts. Time off the CPU was measured wait by wait, not sampled, and stands beside it.
+Shares are of the group's on-CPU samples and carry a 95 % interval (Wilson) for the number of independent looks that
+they rest on (`moments`). Time off the CPU was measured wait by wait, not sampled, and stands beside it.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from sonde.analyze.frame_kinds import KINDS, frame_kinds
 from sonde.analyze.join import rows_of
 from sonde.analyze.labels import frame_labels
 from sonde.analyze.leaves import telling_frames
+from sonde.analyze.moments import independent_looks
 from sonde.columns import Array, Table
 
 # state of a sample that says more than its frame
@@ -67,7 +67,7 @@ def native_split(group: Array, samples: Table, stacks: Table, frames: Table) -> 
     leaf = _leaf_frames(samples, stacks, frames)
     part, labels = _parts(samples, frames, leaf), frame_labels(frames)
     waiting = samples.text("state").equals("waiting")
-    weight = samples.array("weight_ns")
+    weight, time_ns = samples.array("weight_ns"), samples.array("time_ns")
     reasons = samples.text("reason").objects()
     order = np.argsort(group, kind="stable")
     order = order[group[order] >= 0]
@@ -80,9 +80,10 @@ def native_split(group: Array, samples: Table, stacks: Table, frames: Table) -> 
             ns, count = waits.get(reasons[row] or "other", (0, 0))
             waits[reasons[row] or "other"] = (ns + int(weight[row]), count + 1)
         named = [labels[f] if f >= 0 else "unknown" for f in leaf[busy].tolist()]
-        by_part = _shares([(PARTS[p], PARTS[p]) for p in part[busy].tolist()], weight[busy])
+        looks = independent_looks(time_ns[busy], weight[busy])
+        by_part = _shares([(PARTS[p], PARTS[p]) for p in part[busy].tolist()], weight[busy], looks)
         by_leaf = _shares(
-            [(n, PARTS[p]) for n, p in zip(named, part[busy].tolist(), strict=True)], weight[busy]
+            [(n, PARTS[p]) for n, p in zip(named, part[busy].tolist(), strict=True)], weight[busy], looks
         )
         result[int(group[rows[0]])] = NativeSplit(
             len(busy),
@@ -104,18 +105,17 @@ def wilson(share: float, number: float) -> tuple[float, float]:
     return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
-def _shares(keys: list[tuple[str, str]], weight: Array) -> list[Share]:
+def _shares(keys: list[tuple[str, str]], weight: Array, looks: float) -> list[Share]:
     whole = int(weight.sum())
     if not whole:
         return []
-    effective = whole**2 / float((weight.astype(np.float64) ** 2).sum())
     total: dict[tuple[str, str], list[int]] = {}
     for key, ns in zip(keys, weight.tolist(), strict=True):
         entry = total.setdefault(key, [0, 0])
         entry[0] += ns
         entry[1] += 1
     rows = [
-        Share(name, part, ns, count, ns / whole, *wilson(ns / whole, effective))
+        Share(name, part, ns, count, ns / whole, *wilson(ns / whole, looks))
         for (name, part), (ns, count) in total.items()
     ]
     return sorted(rows, key=lambda s: (-s.ns, s.name))

@@ -190,11 +190,13 @@ void finish_record(Thread* thread, uint64_t* record, uint64_t handler_ns) {
 }
 
 void keep_to_the_grid(Thread* thread, uint64_t time_ns) {
-  const uint64_t wait_ns = until_tick(time_ns, current_rate_hz());
+  const uint32_t rate_hz = current_rate_hz();
+  const uint64_t wait_ns = until_tick(time_ns, rate_hz);
   const uint64_t off_ns = wait_ns > thread->period_ns ? wait_ns - thread->period_ns : thread->period_ns - wait_ns;
   if (off_ns <= kOffTheGrid) return;
-  const uint64_t gone_ns = mono_ns() - time_ns;  // a clock that is set begins anew
-  thread->engine->set_period(thread, wait_ns > gone_ns ? wait_ns - gone_ns : wait_ns);
+  // Asked again, for a clock that is set begins anew and this handler may have been preempted: never less than half a
+  // period. A shorter one would tick inside the next handler, make that longer, and so on without end.
+  thread->engine->set_period(thread, until_tick(mono_ns(), rate_hz));
 }
 
 void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {

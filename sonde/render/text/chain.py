@@ -81,6 +81,7 @@ class _Sampled:
         self.recording = recording
         self.stacks, self.frames = recording.table("stacks"), recording.table("frames")
         self.stack = rows_of(self.stacks.array("stack"), samples.array("stack"))
+        self.samples = samples
         self.weight = samples.array("weight_ns")
         self.busy = ~samples.text("state").equals("waiting") & (self.stack >= 0)
         self._levels: Levels | None = None
@@ -107,9 +108,9 @@ class _Sampled:
         return chosen
 
     def levels(self, chosen: Array) -> list[LevelTime]:
-        return (
-            level_times(chosen, self.weight, self.stack, self.of_stacks, self.frames) if chosen.any() else []
-        )
+        if not chosen.any():
+            return []
+        return level_times(chosen, self.samples, self.stack, self.of_stacks, self.frames)
 
     def lines(self, chosen: Array) -> list[dict[str, Any]]:
         """The user's innermost lines around the chosen samples, heaviest first."""

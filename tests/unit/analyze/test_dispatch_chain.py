@@ -65,8 +65,8 @@ def test_time_on_each_level_in_the_order_of_the_chain() -> None:
     stacks, frames = chain_tables()
     levels = stack_levels(stacks, frames)
     stack = np.array([5, 5, 6, 2, 0])
-    weight = np.array([10, 10, 10, 10, 10])
-    found = level_times(np.array([True] * 4 + [False]), weight, stack, levels, frames)
+    samples = build.table("samples", time_ns=[0, 10, 20, 30, 40], weight_ns=[10] * 5)
+    found = level_times(np.array([True] * 4 + [False]), samples, stack, levels, frames)
     assert [(t.level, t.ns, t.samples) for t in found] == [
         ("binding", 10, 1),
         ("dispatcher", 10, 1),  # the hash table's caller
