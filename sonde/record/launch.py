@@ -133,11 +133,13 @@ def _signals_for_the_program() -> Iterator[list[int]]:
 
     before = {}
     try:
-        # A handler, not SIG_IGN: ignoring would be inherited by the program.
-        for number in _FROM_TERMINAL:
-            before[number] = signal.signal(number, survive)
-        for number in _FORWARDED:
-            before[number] = signal.signal(number, forward)
+        # A handler, not SIG_IGN: ignoring would be inherited by the program. And what we were told to ignore (nohup, a
+        # shell's background jobs) stays so: a handler would be reset to the default in the program, which would
+        # then die of the hang-up that it was to survive.
+        handlers = {**dict.fromkeys(_FROM_TERMINAL, survive), **dict.fromkeys(_FORWARDED, forward)}
+        for number, handler in handlers.items():
+            if signal.getsignal(number) != signal.SIG_IGN:
+                before[number] = signal.signal(number, handler)
     except ValueError:
         pass  # not in the main thread: signals go where they went before
     try:

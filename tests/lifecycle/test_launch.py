@@ -93,3 +93,21 @@ def test_ctrl_c_reaches_the_program_and_sonde_survives(tmp_path: Path, to_group:
     number = int(signal.SIGINT if to_group else signal.SIGTERM)
     assert process.communicate(timeout=30)[0] == f"interrupted {number}\nsurvived 42\n"
     assert process.returncode == 0
+
+
+ASKED = "import signal; print([int(signal.getsignal(s) == signal.SIG_IGN) for s in (1, 2, 15)])"
+
+
+def test_what_was_ignored_stays_ignored(tmp_path: Path) -> None:
+    """`nohup sonde run train.py &`: the program must survive the hang-up as it would without Sonde."""
+    found = []
+    for words in ([sys.executable, "-c", ASKED], [sys.executable, "-c", LAUNCHER, str(tmp_path), ASKED]):
+        process = subprocess.run(
+            ["sh", "-c", 'trap "" HUP INT; exec "$@"', "sh", *words],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        found.append(process.stdout.splitlines()[0])
+    assert found == ["[1, 1, 0]", "[1, 1, 0]"]
