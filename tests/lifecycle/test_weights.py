@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.split import binomial_interval
@@ -96,6 +97,27 @@ def test_busy_threads_beyond_a_few_share_their_ticks(program: Program) -> None:
     assert alone.statistics["lowest_rate_hz"] == 200
     # The first second and a half is at the full rate, and so would be the last if one ended early.
     assert ticks(log) < 0.9 * ticks(alone)
+
+
+def test_threads_that_run_tick_together(program: Program) -> None:
+    """Ticks of their own would lie a quarter of a period from the other thread's nearest, in the middle: 2.5 ms."""
+    log = run([program("split"), "2.0", "2"], rate_hz=100).main()
+    assert log.footer is not None
+    busy = cpu_s(log) / ((log.footer.end_ns - log.header.start_ns) / 1e9)
+    if busy < 1.7:
+        pytest.skip(f"this machine had {busy:.1f} CPUs for two threads")
+    samples = log.samples
+    ticked = samples.walk_end != WALK_RESIDUAL
+    numbers, counts = np.unique(samples.thread[ticked], return_counts=True)
+    one, other = (
+        np.sort(samples.time_ns[ticked & (samples.thread == n)]) for n in numbers[np.argsort(-counts)][:2]
+    )
+    apart_ns = np.abs(one[:, None] - other[None, :]).min(axis=1)
+    assert len(one) > 100
+    assert np.median(apart_ns) < 0.5e6, np.percentile(apart_ns, [10, 50, 90])
+    spaces = np.diff(one) / 10e6
+    assert spaces.min() > 0.4
+    assert np.unique(spaces.round(2)).size > 10, "no jitter"
 
 
 def test_short_threads_are_counted_even_when_never_sampled(program: Program) -> None:

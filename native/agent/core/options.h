@@ -18,7 +18,7 @@ struct Options {
   int launcher = 0;                 // SONDE_AGENT_LAUNCHER: pid of `sonde run`; its child is always followed
 };
 
-constexpr uint32_t kMinRateHz = 1, kMaxRateHz = 10'000;
+constexpr uint32_t kMinRateHz = 1, kMaxRateHz = 4'000;  // a tick costs up to 60 us in a virtual machine
 // The background thread's passes: a pass costs the same whether there is much to do or little, so they are rare
 // (background/pace.h). A kill -9 loses at most about kCalmPassNs.
 constexpr uint64_t kBusyPassNs = 100'000'000;        // while threads wait, libraries come or code is generated

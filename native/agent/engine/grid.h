@@ -15,6 +15,10 @@
 
 namespace sonde {
 
+// No clock is ever set to less. In a virtual machine a tick takes the kernel 60 us, in which no program runs; an interval
+// near that leaves nobody the time to set another one, and the CPU hangs: no priority helps against interrupts.
+inline constexpr uint64_t kShortestWaitNs = 150'000;
+
 // Time from `now_ns` (CLOCK_MONOTONIC) to the next tick of the grid that is at least half a period away. Never more
 // than four periods. Async-signal-safe.
 uint64_t until_tick(uint64_t now_ns, uint32_t rate_hz);

@@ -102,6 +102,7 @@ void pause_perf(Thread* thread, bool paused) {
 }
 
 void set_perf_period(Thread* thread, uint64_t period_ns) {
+  if (period_ns < kShortestWaitNs) period_ns = kShortestWaitNs;
   if (thread->perf_fd >= 0 && ioctl(thread->perf_fd, PERF_EVENT_IOC_PERIOD, &period_ns) == 0) {
     thread->period_ns = period_ns;
   }
