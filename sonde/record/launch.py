@@ -145,8 +145,8 @@ def _signals_for_the_program() -> Iterator[list[int]]:
     try:
         yield child
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        for number, earlier in before.items():
+            signal.signal(number, earlier if earlier is not None else signal.SIG_DFL)
 
 
 @dataclass(frozen=True)
