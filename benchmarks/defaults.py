@@ -6,8 +6,8 @@ A plain and a recorded run take turns of a twentieth of a second (`turns`), so t
 ratio is taken within the pair. CPU time is user plus system of the program and all its children, as the kernel accounts
 it to the program's parent: what Sonde itself does before the program starts and after it has ended is not in it.
 One thing turns change: Sonde's own thread works by the clock on the wall, which runs twice as fast as a program that
-stands still half of the time, so it uses twice the CPU time that it uses alone (mlp: 36.3 ms in turns, 19.5 ms alone).
-Half of it is taken off; the sum with it is printed, too.
+stands still half of the time, and takes the standing for waits, to which it looks more often. So each example is first
+recorded once alone, and the CPU time of that thread is taken from there; the sum with what turns add is printed, too.
 OpenMP's workers spin while they wait, so with more than one thread CPU
 time follows the clock on the wall and everything that disturbs it; --threads 1 compares work alone. Steps are
 multiplied by --scale. Printed: the ratios of each round; then per example median and range of the ratio; then the sum
@@ -22,6 +22,7 @@ import json
 import os
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -54,10 +55,13 @@ def main() -> None:
     compileall.compile_dir(ROOT / "sonde", quiet=2)
     order = random.Random(1)
     found: dict[str, list[dict[str, float]]] = {name: [] for name in options.examples}
+    count = {name: max(round(STEPS[name] * options.scale), 1) for name in options.examples}
+    own_s = {name: alone(name, steps, options.options.split()) for name, steps in count.items()}
     for number in range(options.rounds):
-        for name in options.examples:
-            steps = max(round(STEPS[name] * options.scale), 1)
+        for name, steps in count.items():
             one = pair(name, steps, options.options.split(), first=order.randrange(2))
+            turns_s = one["own_s"] - own_s[name]
+            one |= {"recorded_s": one["recorded_s"] - turns_s, "turns_s": turns_s, "own_alone_s": own_s[name]}
             found[name].append({**one, "ratio": one["recorded_s"] / one["plain_s"]})
         plain, recorded = (sum(found[n][-1][key] for n in found) for key in ("plain_s", "recorded_s"))
         ratios = " ".join(f"{name} {values[-1]['ratio']:.3f}" for name, values in found.items())
@@ -99,6 +103,18 @@ def main() -> None:
     )
 
 
+def alone(name: str, steps: int, options: list[str]) -> float:
+    """CPU seconds of Sonde's own thread when the example is recorded without taking turns."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "out.sonde"
+        script = [str(ROOT / "examples" / f"{name}.py"), "--steps", str(steps)]
+        subprocess.run(
+            [sys.executable, "-m", "sonde", "run", "-o", str(target), *options, *script],
+            env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, capture_output=True,
+        )  # fmt: skip
+        return _figures(target)["own_s"]
+
+
 def pair(name: str, steps: int, options: list[str], first: int) -> dict[str, float]:
     """The example alone and recorded, in turns; CPU seconds by wait4, for the recorded one by Sonde's own wait4."""
     script = [sys.executable, str(ROOT / "examples" / f"{name}.py"), "--steps", str(steps)]
@@ -127,8 +143,8 @@ def _figures(target: Path) -> dict[str, float]:
     threads = recording.table("threads")
     own_s = float(threads.array("cpu_ns")[threads.text("kind").equals("sonde")].sum()) / 1e9
     return {
-        "recorded_s": float(cpu_s) - own_s / 2,
-        "turns_s": own_s / 2,
+        "recorded_s": float(cpu_s),
+        "own_s": own_s,
         "windows": float(len(windows)),
         "windows_s": sum(costs) / 1e9,
     }

@@ -42,7 +42,7 @@ class Pace {
   }
 
  private:
-  static constexpr uint64_t kRestlessNs = 4'000'000'000;
+  static constexpr uint64_t kRestlessNs = 2'000'000'000;
 
   uint64_t restless_until_ns_ = 0, last_ns_ = 0;
   uint32_t words_ = 0;  // drained from the fullest ring

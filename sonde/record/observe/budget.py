@@ -14,8 +14,8 @@ MOST_STEPS_BEFORE = 20  # after this many the program is as steady as it gets
 STEADY_RATIO = 1.25
 WINDOW_STEPS = 3
 # The first window may use the whole share, so that a short program gets one. Those after it add precision, not
-# knowledge, and ticks cost as well: all together keep to half of it.
-LATER_SHARE = 0.5
+# knowledge, and ticks cost as well: all together keep to a quarter of it.
+LATER_SHARE = 0.25
 MOST_WINDOWS = 8
 STEPS_BETWEEN = 10
 GUESS_FIXED_S = 0.012

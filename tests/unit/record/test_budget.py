@@ -44,10 +44,10 @@ def test_the_cost_of_the_first_window_replaces_the_guess() -> None:
     assert budget.expected_s(3) == pytest.approx(3.0)
     for _ in range(100):
         budget.step(1.0)
-    assert budget.steps_to_record(lambda: 340.0) == 0  # 3.4 s allowed by now, 3.0 spent
+    assert budget.steps_to_record(lambda: 680.0) == 0  # 3.4 s allowed by now, 3.0 spent
     for _ in range(20):
         budget.step(1.0)
-    assert budget.steps_to_record(lambda: 800.0) == WINDOW_STEPS
+    assert budget.steps_to_record(lambda: 1600.0) == WINDOW_STEPS
 
 
 def test_steps_that_a_window_slows_down_are_charged_within_reason() -> None:
