@@ -16,6 +16,7 @@ from sonde.store.assemble.frame_table import Frame, FrameTable
 from sonde.store.assemble.gil import waits_for_gil
 from sonde.store.assemble.native_frames import FLAG_KERNEL, AddressNames, NativeFrames
 from sonde.store.assemble.python_frames import PythonFrames
+from sonde.store.assemble.runtime_answers import with_answers_running
 from sonde.store.assemble.sample_stacks import SampleStacks, Stacked, exact_nodes
 from sonde.store.assemble.stack_table import StackTable
 from sonde.store.raw import REASONS, STATES, THREAD_KINDS, WALK_ENDS, WALK_RESIDUAL, RawLog, RawSamples
@@ -53,13 +54,14 @@ def assemble_process(
     native = NativeFrames(log, names, frames, exact_nodes(log))
     merged = SampleStacks(log, native, PythonFrames(log, frames, modules), modules, frames, stacks)
     waits = merged.of(log.waits)
-    parts = [(log.samples, merged.of(log.samples)), (_with_gil(log.waits, waits, stacks, frames), waits)]
+    samples = with_answers_running(log, native)
+    parts = [(samples, merged.of(samples)), (_with_gil(log.waits, waits, stacks, frames), waits)]
     number = _ThreadNumbers(log, first_thread)
     seen = _frames_by_thread(parts, stacks, frames.rows())
-    samples = build.concat("samples", [_sample_rows(s, stacked, number) for s, stacked in parts])
+    rows = build.concat("samples", [_sample_rows(s, stacked, number) for s, stacked in parts])
     return ProcessTables(
         threads=_thread_rows(process, first_thread, log, native, seen),
-        samples=samples,
+        samples=rows,
         counters=_counter_rows(process, log),
         marks=_block_rows(process, log),
         losses=_loss_rows(process, log, parts, native.kernel_names_missing()),

@@ -186,6 +186,24 @@ def test_a_worker_stands_under_its_owner() -> None:
     assert losses_of(tables) == {}
 
 
+def test_a_question_to_the_openmp_runtime_is_no_wait() -> None:
+    log = LogBuilder()
+    spinning, imbalance = raw.STATES.index("spinning"), raw.STATES.index("imbalance")
+    for leaf, state in (
+        ("omp_get_max_threads", spinning),
+        ("omp_in_parallel", imbalance),
+        ("gomp_team_barrier_wait_end", imbalance),
+        ("omp_set_lock", spinning),
+    ):
+        log.sample(native=log.native("main", "parallel_for", leaf), state=state)
+    worker = log.native("start_thread", "run_task", "omp_get_max_threads")
+    log.sample(native=worker, owner=0, owner_native=log.native("main", "launch"), state=spinning)
+    tables = run(log)
+    states = tables["samples"].text("state").tolist()
+    assert states == ["running", "running", "imbalance", "spinning", "running"]
+    assert stacks_of(tables)[-1] == "main;launch;[label] pool;start_thread;run_task;omp_get_max_threads"
+
+
 def test_return_addresses_are_looked_up_one_byte_earlier() -> None:
     log = LogBuilder(functions={0x100: "caller", 0x200: "next_function", 0x300: "leaf_end"})
     parent = log.node(0, BASE + 0x200)  # a call that ends `caller`: the return address is the next function
