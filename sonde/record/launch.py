@@ -20,7 +20,7 @@ from types import FrameType
 from sonde.errors import EnvironmentLacks, UsageError
 from sonde.native import agent_path
 
-ENGINES = ("auto", "perf+kernel", "perf+timer", "timer")
+ENGINES = ("auto", "timer+kernel", "perf+kernel", "perf+timer", "timer")
 MIN_RATE_HZ, MAX_RATE_HZ = 1, 4_000  # as in native/agent/core/options.h
 # The terminal sends these to the whole foreground group: the program has them already.
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)

@@ -16,9 +16,11 @@ from sonde.store.raw import WALK_RESIDUAL
 from tests.lifecycle.recorded import PROGRAMS, cpu_s, run, weights_s
 
 
-@pytest.mark.parametrize("engine", ["perf+kernel", "timer"])
-def test_off_blocks_have_no_samples_and_sums_stay_true(program: Callable[[str], Path], engine: str) -> None:
-    result = run([program("split"), "2.5"], rate_hz=200, engine=engine, environment={}, blocks=True)
+@pytest.mark.parametrize(("engine", "rate_hz"), [("timer+kernel", 100), ("perf+kernel", 200), ("timer", 200)])
+def test_off_blocks_have_no_samples_and_sums_stay_true(
+    program: Callable[[str], Path], engine: str, rate_hz: int
+) -> None:
+    result = run([program("split"), "2.5"], rate_hz=rate_hz, engine=engine, environment={}, blocks=True)
     log = result.main()
     on, off = log.blocks.on, ~log.blocks.on
     pairs = len(on) // 2

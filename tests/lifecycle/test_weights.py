@@ -50,7 +50,7 @@ def test_kernel_time_is_counted(program: Program, name: str, rate_hz: int) -> No
     result = run([program(name), "0.8"], rate_hz=rate_hz)
     check_sum(result)
     check_stacks(result, rate_hz)
-    assert ticks(result.main()) > 0.8 * rate_hz * 0.8 or result.main().header.engine != "perf+kernel"
+    assert ticks(result.main()) > 0.8 * rate_hz * 0.8 or not result.main().header.engine.endswith("+kernel")
 
 
 @needs_root
@@ -63,11 +63,13 @@ def test_kernel_time_is_counted_without_privileges(program: Program, name: str, 
     assert result.main().header.engine in ("perf+timer", "timer")
 
 
-@pytest.mark.parametrize("engine", ["perf+kernel", "perf+timer", "timer"])
-def test_each_engine_counts_user_time(program: Program, engine: str) -> None:
-    result = run([program("split"), "0.6", "2"], rate_hz=200, engine=engine)
+@pytest.mark.parametrize(
+    ("engine", "rate_hz"), [("timer+kernel", 100), ("perf+kernel", 200), ("perf+timer", 200), ("timer", 200)]
+)
+def test_each_engine_counts_user_time(program: Program, engine: str, rate_hz: int) -> None:
+    result = run([program("split"), "0.6", "2"], rate_hz=rate_hz, engine=engine)
     check_sum(result)
-    expected = 1.2 * 200
+    expected = 1.2 * rate_hz
     if result.main().header.engine == engine != "timer":
         assert ticks(result.main()) == pytest.approx(expected, rel=0.2)
     # The timer ticks only when the kernel's own tick meets the thread: few on a crowded machine.
@@ -114,10 +116,12 @@ def test_threads_that_run_tick_together(program: Program) -> None:
     )
     apart_ns = np.abs(one[:, None] - other[None, :]).min(axis=1)
     assert len(one) > 100
-    assert np.median(apart_ns) < 0.5e6, np.percentile(apart_ns, [10, 50, 90])
+    assert np.median(apart_ns) < 0.2e6, np.percentile(apart_ns, [10, 50, 90])
     spaces = np.diff(one) / 10e6
-    assert spaces.min() > 0.4
-    assert np.unique(spaces.round(2)).size > 10, "no jitter"
+    assert spaces.min() > 0.2
+    assert np.unique(spaces.round(1)).size >= 3, (
+        "no jitter"
+    )  # 4, 8, 12 and 16 ms where the kernel ticks at 250 Hz
 
 
 def test_short_threads_are_counted_even_when_never_sampled(program: Program) -> None:
@@ -137,10 +141,15 @@ def test_few_descriptors_are_left_to_the_program(program: Program) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("engine", ["perf+kernel", "perf+timer", "timer"])
-def test_a_known_split_is_found(program: Program, engine: str, threads: int) -> None:
+@pytest.mark.parametrize(
+    ("engine", "rate_hz", "seconds"),
+    [("timer+kernel", 100, 3.0), ("perf+kernel", 997, 1.0), ("perf+timer", 997, 1.0), ("timer", 997, 1.0)],
+)
+def test_a_known_split_is_found(
+    program: Program, engine: str, rate_hz: int, seconds: float, threads: int
+) -> None:
     binary = program("split")
-    result = run([binary, "1.0", str(threads)], rate_hz=997, engine=engine)
+    result = run([binary, str(seconds), str(threads)], rate_hz=rate_hz, engine=engine)
     log = result.main()
     share, count = share_under(log, binary, "seventy", ["seventy", "thirty"])
     truth = float(result.output)

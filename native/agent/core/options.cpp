@@ -24,6 +24,7 @@ bool read_options(Options* out) {
   out->full_rate_threads =
       static_cast<uint32_t>(number_of("SONDE_AGENT_FULL_RATE_THREADS", out->full_rate_threads) & 0xffff);
   const char* engine = getenv("SONDE_AGENT_ENGINE");
+  if (engine && !std::strcmp(engine, "timer+kernel")) out->engine = EngineChoice::TimerKernel;
   if (engine && !std::strcmp(engine, "perf+kernel")) out->engine = EngineChoice::PerfKernel;
   if (engine && !std::strcmp(engine, "perf+timer")) out->engine = EngineChoice::PerfTimer;
   if (engine && !std::strcmp(engine, "timer")) out->engine = EngineChoice::Timer;

@@ -5,11 +5,25 @@
 #include "core/agent.h"
 #include "engine/cpu_timer.h"
 #include "engine/engine.h"
+#include "engine/grid.h"
 #include "engine/perf_event.h"
+#include "engine/scheduler_tick.h"
 #include "engine/shared_rate.h"
 #include "log/loss.h"
 
 namespace sonde {
+namespace {
+
+bool works(Engine* engine) {
+  Thread probe;
+  probe.tid = thread_id();
+  probe.random = 1;
+  if (!engine->arm(&probe, 1)) return false;  // one tick per second: none will come before disarm
+  engine->disarm(&probe);
+  return true;
+}
+
+}  // namespace
 
 uint64_t next_random(uint64_t* state) {
   uint64_t x = *state ? *state : 0x2545f4914f6cdd1du;
@@ -21,29 +35,33 @@ uint64_t next_random(uint64_t* state) {
 }
 
 Engine* choose_engine(const Options& options) {
-  Engine* all[] = {perf_kernel_engine(), perf_timer_engine(), timer_engine()};
-  size_t first = options.engine == EngineChoice::PerfTimer ? 1 : options.engine == EngineChoice::Timer ? 2 : 0;
-  Thread probe;
-  probe.tid = thread_id();
-  probe.random = 1;
-  for (size_t i = first; i < 3; i++) {
-    if (all[i]->arm(&probe, 1)) {  // one tick per second: none will come before disarm
-      all[i]->disarm(&probe);
-      return all[i];
-    }
+  find_scheduler_tick();
+  // Up to a rate that the kernel's own ticks can give, a timer on them is cheapest; beyond it only perf keeps time.
+  Engine* const seldom[] = {timer_kernel_engine(), timer_engine(), perf_timer_engine()};
+  Engine* const often[] = {perf_kernel_engine(), perf_timer_engine(), timer_engine()};
+  const auto& wanted = on_scheduler_ticks(options.rate_hz) ? seldom : often;
+  Engine* const asked = options.engine == EngineChoice::TimerKernel  ? timer_kernel_engine()
+                        : options.engine == EngineChoice::PerfKernel ? perf_kernel_engine()
+                        : options.engine == EngineChoice::PerfTimer  ? perf_timer_engine()
+                        : options.engine == EngineChoice::Timer      ? timer_engine()
+                                                                     : nullptr;
+  if (asked && works(asked)) return asked;
+  for (Engine* engine : wanted) {
+    if (works(engine)) return engine;
   }
   return nullptr;
 }
 
 void arm_current(Thread* thread) {
-  Engine* engine = agent_engine();
-  if (!engine || thread->engine) return;
+  Engine* chosen = agent_engine();
+  if (!chosen || thread->engine) return;
   const uint32_t rate = current_rate_hz();
-  thread->engine = engine;  // before the first tick can come
-  if (engine->arm(thread, rate)) return;
-  if (engine != timer_engine()) count_loss(Loss::PerfScarce);
-  thread->engine = timer_engine();
-  if (timer_engine()->arm(thread, rate)) return;
+  // Descriptors may be scarce, or timers (RLIMIT_SIGPENDING): what is left is still a clock.
+  for (Engine* engine : {chosen, timer_engine(), perf_timer_engine()}) {
+    thread->engine = engine;  // before the first tick can come
+    if (engine->arm(thread, rate)) return;
+    if (engine == chosen && chosen != timer_engine()) count_loss(Loss::PerfScarce);
+  }
   thread->engine = nullptr;
   count_loss(Loss::ThreadsNotArmed);
 }

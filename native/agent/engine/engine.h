@@ -1,6 +1,8 @@
 // What makes a thread's clock tick. One engine is chosen for the process; a thread may get
 // the timer instead when descriptors are scarce. The tick arrives as SIGPROF on the thread itself.
 //
+//   timer+kernel CPU-clock timer, whose ticks share the interrupt of the kernel's own; perf writes down
+//                the kernel's stacks at the same moments: the cheapest, up to half of CONFIG_HZ
 //   perf+kernel  perf cpu-clock, kernel time included: exact ticks at any rate
 //   perf+timer   perf cpu-clock without kernel time (all that an unprivileged process gets), plus a
 //                CPU-clock timer whose ticks stand for the kernel time that perf drops
@@ -32,6 +34,9 @@ class Engine {
   virtual uint64_t weigh(Thread* thread, Tick tick, uint64_t cpu_ns, const void* context) = 0;
   // Async-signal-safe. The next tick comes after so much CPU time, and then every so much.
   virtual void set_period(Thread* thread, uint64_t period_ns) = 0;
+  // Async-signal-safe. Kernel stacks noted earlier than this are of another stay in the kernel than the one that the
+  // tick at `time_ns` came out of, to `pc`.
+  virtual uint64_t kernel_since_ns(uint64_t /*time_ns*/, uint64_t /*pc*/) { return 0; }
 
  protected:
   ~Engine() = default;
@@ -40,6 +45,7 @@ class Engine {
 // Not async-signal-safe. Tries engines in order of preference on the calling thread.
 Engine* choose_engine(const Options& options);
 
+Engine* timer_kernel_engine();
 Engine* perf_kernel_engine();
 Engine* perf_timer_engine();
 Engine* timer_engine();

@@ -1,4 +1,4 @@
-// The three engines. Invariant of all: the weights of a thread's samples, plus the residual at its
+// The engines. Invariant of all: the weights of a thread's samples, plus the residual at its
 // end, add up to its CPU clock (perf+timer: within one period).
 #include <sys/resource.h>
 #include <ucontext.h>
@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "engine/grid.h"
 #include "engine/perf_event.h"
+#include "engine/scheduler_tick.h"
 #include "engine/shared_rate.h"
 
 namespace sonde {
@@ -21,22 +22,34 @@ uint64_t since_last(Thread* thread, uint64_t cpu_ns) {
   return cpu_ns > accounted ? cpu_ns - accounted : 0;
 }
 
+// Has the thread just come out of a system call? Then the pc is behind its instruction.
+bool behind_system_call(uint64_t pc) {
+  uint16_t before = 0;
+  return safe_read(pc - 2, &before) && before == 0x050f;
+}
+
 class PerfKernel final : public Engine {
  public:
   const char* name() const override { return "perf+kernel"; }
-  bool arm(Thread* thread, uint32_t rate_hz) override { return open_perf(thread, rate_hz, true); }
+  bool arm(Thread* thread, uint32_t rate_hz) override { return open_perf(thread, rate_hz, PerfUse::AllTicks); }
   void disarm(Thread* thread) override { close_perf(thread); }
   void pause(Thread* thread, bool paused) override { pause_perf(thread, paused); }
   uint64_t weigh(Thread* thread, Tick, uint64_t cpu_ns, const void*) override { return since_last(thread, cpu_ns); }
   void set_period(Thread* thread, uint64_t period_ns) override { set_perf_period(thread, period_ns); }
 };
 
-class CpuTimer final : public Engine {
+// A timer looks at its clock when the kernel ticks: set half a tick early it goes off at the tick that is meant.
+uint64_t timer_wait_ns(uint64_t wait_ns, uint32_t rate_hz) {
+  const uint64_t early_ns = on_scheduler_ticks(rate_hz) ? scheduler_tick_ns() / 2 : 0;
+  return wait_ns > early_ns ? wait_ns - early_ns : 1;  // 0 would stop it
+}
+
+class CpuTimer : public Engine {
  public:
   const char* name() const override { return "timer"; }
   bool arm(Thread* thread, uint32_t rate_hz) override {
     thread->period_ns = until_tick(mono_ns(), rate_hz);
-    return open_timer(thread, thread->period_ns);
+    return open_timer(thread, timer_wait_ns(thread->period_ns, rate_hz));
   }
   void disarm(Thread* thread) override { close_timer(thread); }
   void pause(Thread* thread, bool paused) override {
@@ -45,8 +58,38 @@ class CpuTimer final : public Engine {
   uint64_t weigh(Thread* thread, Tick, uint64_t cpu_ns, const void*) override { return since_last(thread, cpu_ns); }
   void set_period(Thread* thread, uint64_t period_ns) override {
     thread->period_ns = period_ns;
-    set_timer_period(thread, period_ns);
+    set_timer_period(thread, timer_wait_ns(period_ns, current_rate_hz()));
   }
+};
+
+class TimerKernel final : public CpuTimer {
+ public:
+  const char* name() const override { return "timer+kernel"; }
+  bool arm(Thread* thread, uint32_t rate_hz) override {
+    if (!open_perf(thread, rate_hz, PerfUse::KernelStacksOnly)) return false;
+    if (CpuTimer::arm(thread, rate_hz)) return true;
+    close_perf(thread);
+    return false;
+  }
+  void disarm(Thread* thread) override {
+    CpuTimer::disarm(thread);
+    close_perf(thread);
+  }
+  void pause(Thread* thread, bool paused) override {
+    pause_perf(thread, paused);
+    CpuTimer::pause(thread, paused);
+  }
+  void set_period(Thread* thread, uint64_t period_ns) override {
+    CpuTimer::set_period(thread, period_ns);
+    set_perf_period(thread, period_ns);
+  }
+  uint64_t kernel_since_ns(uint64_t time_ns, uint64_t pc) override {
+    saw_scheduler_tick(time_ns);
+    return behind_system_call(pc) ? 0 : time_ns - kLongestFaultNs;
+  }
+
+ private:
+  static constexpr uint64_t kLongestFaultNs = 500'000;  // a huge page to clear, and the way back to user code
 };
 
 // perf sees user time only: each of its ticks stands for one period of it. What the
@@ -57,7 +100,7 @@ class PerfTimer final : public Engine {
  public:
   const char* name() const override { return "perf+timer"; }
   bool arm(Thread* thread, uint32_t rate_hz) override {
-    if (!open_perf(thread, rate_hz, false)) return false;
+    if (!open_perf(thread, rate_hz, PerfUse::UserTicks)) return false;
     if (open_timer(thread, kSecondNs / (rate_hz < kTimerHz ? rate_hz : kTimerHz))) return true;
     close_perf(thread);
     return false;
@@ -88,12 +131,9 @@ class PerfTimer final : public Engine {
  private:
   static constexpr uint32_t kTimerHz = 250;
 
-  // After a system call the pc is behind a syscall instruction; after a page fault it is
-  // at the instruction that faulted, and only the count of faults tells.
+  // After a page fault the pc is at the instruction that faulted, and only the count of faults tells.
   static bool came_from_kernel(Thread* thread, const ucontext_t* context) {
-    uint16_t before = 0;
-    uint64_t pc = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
-    if (safe_read(pc - 2, &before) && before == 0x050f) return true;
+    if (behind_system_call(static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]))) return true;
     rusage usage = {};
     getrusage(RUSAGE_THREAD, &usage);
     uint64_t faults = static_cast<uint64_t>(usage.ru_minflt + usage.ru_majflt);
@@ -103,12 +143,14 @@ class PerfTimer final : public Engine {
   }
 };
 
+constinit TimerKernel timer_kernel;
 constinit PerfKernel perf_kernel;
 constinit PerfTimer perf_timer;
 constinit CpuTimer cpu_timer;
 
 }  // namespace
 
+Engine* timer_kernel_engine() { return &timer_kernel; }
 Engine* perf_kernel_engine() { return &perf_kernel; }
 Engine* perf_timer_engine() { return &perf_timer; }
 Engine* timer_engine() { return &cpu_timer; }

@@ -1,9 +1,24 @@
 #include "engine/grid.h"
 
+#include "engine/scheduler_tick.h"
+
 namespace sonde {
 namespace {
 
-constexpr uint64_t kPeriods = 16;  // in a stretch: setting a clock costs a system call, a stretch costs two
+constexpr uint64_t kSecondNs = 1'000'000'000;
+
+struct Grid {
+  uint64_t period_ns;
+  uint64_t spread_ns;          // ticks fall into so much of each period: what is left keeps neighbours apart
+  uint64_t step_ns, phase_ns;  // of the kernel's ticks that it lies on; step 1: on none, any place will do
+};
+
+constexpr Grid free_grid(uint64_t period_ns) { return {period_ns, period_ns / 2, 1, 0}; }
+
+// Wider, for with two ticks of the kernel's to a period half of it would leave no choice.
+constexpr Grid kernel_grid(uint64_t period_ns, uint64_t step_ns, uint64_t phase_ns) {
+  return {period_ns, period_ns / 4 * 3, step_ns, phase_ns};
+}
 
 // splitmix64: neighbouring numbers give unrelated ones.
 constexpr uint64_t mixed(uint64_t x) {
@@ -13,49 +28,54 @@ constexpr uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// The first tick at or after `from_ns` within its stretch; the stretch's end if there is none.
-constexpr uint64_t tick_in_stretch(uint64_t from_ns, uint64_t period_ns) {
-  const uint64_t length_ns = kPeriods * period_ns;
-  const uint64_t number = from_ns / length_ns;
-  const uint64_t drawn = mixed(number);
-  const uint64_t space_ns = period_ns - period_ns / 5 + (drawn & 0xffffffff) % (period_ns * 2 / 5 + 1);  // +-20 %
-  const uint64_t first_ns = number * length_ns + (drawn >> 32) % space_ns;
-  const uint64_t end_ns = (number + 1) * length_ns;
-  const uint64_t steps = from_ns <= first_ns ? 0 : (from_ns - first_ns + space_ns - 1) / space_ns;
-  const uint64_t tick_ns = first_ns + steps * space_ns;
-  return tick_ns < end_ns ? tick_ns : end_ns;
+constexpr uint64_t tick_of(uint64_t number, const Grid& grid) {
+  const uint64_t place_ns = number * grid.period_ns + mixed(number) % (grid.spread_ns + 1);
+  return place_ns / grid.step_ns * grid.step_ns + grid.phase_ns;
 }
 
-constexpr uint64_t tick_after(uint64_t from_ns, uint64_t period_ns) {
-  const uint64_t end_ns = (from_ns / (kPeriods * period_ns) + 1) * kPeriods * period_ns;
-  const uint64_t tick_ns = tick_in_stretch(from_ns, period_ns);
-  return tick_ns < end_ns ? tick_ns : tick_in_stretch(end_ns, period_ns);
+constexpr uint64_t until(uint64_t now_ns, const Grid& grid) {
+  const uint64_t least_ns = grid.period_ns / 4 > kShortestWaitNs ? grid.period_ns / 4 : kShortestWaitNs;
+  const uint64_t from_ns = now_ns + least_ns;
+  uint64_t number = from_ns / grid.period_ns;
+  if (number) number--;  // a tick of the kernel's may lie behind the end of its period
+  while (tick_of(number, grid) < from_ns) number++;
+  return tick_of(number, grid) - now_ns;
 }
 
-constexpr uint64_t until(uint64_t now_ns, uint64_t period_ns) {
-  const uint64_t least_ns = period_ns / 2 > kShortestWaitNs ? period_ns / 2 : kShortestWaitNs;
-  return tick_after(now_ns + least_ns, period_ns) - now_ns;
-}
-
-// Over many stretches there are as many ticks as were asked for, none nearer than half a period, and whoever looks at
-// different moments before a tick is told the same tick.
-constexpr bool keeps_its_word(uint64_t period_ns) {
+// Over many periods there are as many ticks as were asked for, none too near, and whoever looks at different moments
+// before a tick is told the same tick.
+constexpr bool keeps_its_word(const Grid& grid) {
   const uint64_t start_ns = 123'456'789'012'345;
+  const uint64_t least_ns = grid.period_ns / 4 > kShortestWaitNs ? grid.period_ns / 4 : kShortestWaitNs;
   uint64_t now_ns = start_ns, ticks = 0;
-  while (now_ns < start_ns + 500 * period_ns) {
-    const uint64_t wait_ns = until(now_ns, period_ns);
-    if (wait_ns < period_ns / 2 || wait_ns < kShortestWaitNs || wait_ns > 4 * period_ns) return false;
+  while (now_ns < start_ns + 500 * grid.period_ns) {
+    const uint64_t wait_ns = until(now_ns, grid);
+    if (wait_ns < least_ns || wait_ns > 3 * grid.period_ns) return false;
+    if ((now_ns + wait_ns - grid.phase_ns) % grid.step_ns != 0) return false;
     const uint64_t later_ns = wait_ns / 10;
-    if (wait_ns - later_ns > period_ns * 3 / 4 && until(now_ns + later_ns, period_ns) != wait_ns - later_ns) return false;
+    if (wait_ns - later_ns > least_ns && until(now_ns + later_ns, grid) != wait_ns - later_ns) return false;
     now_ns += wait_ns;
     ticks++;
   }
   return ticks > 460 && ticks < 540;
 }
-static_assert(keeps_its_word(10'000'000) && keeps_its_word(1'000'000) && keeps_its_word(250'000));
+static_assert(keeps_its_word(free_grid(10'000'000)) && keeps_its_word(free_grid(1'000'000)));
+static_assert(keeps_its_word(free_grid(250'000)));
+static_assert(keeps_its_word(kernel_grid(10'000'000, 4'000'000, 3'999'000)));
+static_assert(keeps_its_word(kernel_grid(10'000'000, 1'000'000, 17)));
+static_assert(keeps_its_word(kernel_grid(20'000'000, 10'000'000, 0)));
 
 }  // namespace
 
-uint64_t until_tick(uint64_t now_ns, uint32_t rate_hz) { return until(now_ns, 1'000'000'000u / rate_hz); }
+bool on_scheduler_ticks(uint32_t rate_hz) {
+  const uint64_t tick_ns = scheduler_tick_ns();
+  return tick_ns != 0 && kSecondNs / rate_hz >= 2 * tick_ns;
+}
+
+uint64_t until_tick(uint64_t now_ns, uint32_t rate_hz) {
+  const uint64_t period_ns = kSecondNs / rate_hz;
+  if (!on_scheduler_ticks(rate_hz)) return until(now_ns, free_grid(period_ns));
+  return until(now_ns, kernel_grid(period_ns, scheduler_tick_ns(), scheduler_tick_phase_ns()));
+}
 
 }  // namespace sonde

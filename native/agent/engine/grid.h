@@ -3,12 +3,11 @@
 // In a team that meets at barriers everyone waits for the one that a tick interrupts. Ticks that fall apart are paid
 // for one after the other, and most waiters spin: at two threads each tick costs twice. Ticks that fall together
 // cost the team one delay, and show all its threads at the same moment. The times come from the clock
-// alone, so nobody has to tell anybody: stretches of sixteen periods, in each of which ticks are evenly spaced, by a
-// space and from a start that are drawn from the stretch's number. That is also the jitter: samples must
-// not walk in step with the program.
+// alone, so nobody has to tell anybody: one in each period, at a place drawn from the period's number. That
+// is also the jitter: samples must not walk in step with the program. Where periods are long enough the place is one of
+// the kernel's own ticks, whose interrupt they then share (engine/scheduler_tick.h).
 //
-// A clock of CPU time stands while its thread does not run, and is late afterwards: each tick looks whether the next
-// one would miss the grid, and sets its clock anew.
+// A clock of CPU time stands while its thread does not run, and is late afterwards: each tick sets its clock anew.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +18,11 @@ namespace sonde {
 // near that leaves nobody the time to set another one, and the CPU hangs: no priority helps against interrupts.
 inline constexpr uint64_t kShortestWaitNs = 150'000;
 
-// Time from `now_ns` (CLOCK_MONOTONIC) to the next tick of the grid that is at least half a period away. Never more
-// than four periods. Async-signal-safe.
+// Async-signal-safe. Time from `now_ns` (CLOCK_MONOTONIC) to the next tick of the grid that is at least a quarter of a
+// period away. Never more than three periods.
 uint64_t until_tick(uint64_t now_ns, uint32_t rate_hz);
+
+// Async-signal-safe. Does the grid of this rate lie on the kernel's ticks?
+bool on_scheduler_ticks(uint32_t rate_hz);
 
 }  // namespace sonde

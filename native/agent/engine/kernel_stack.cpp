@@ -8,9 +8,8 @@
 namespace sonde {
 namespace {
 
-// The control page and room for 15 stacks of usual depth (30 frames), 8 of the greatest.
-constexpr uint64_t kPageBytes = 4096;
-constexpr uint64_t kDataBytes = 2 * kPageBytes;
+constexpr uint64_t kPageBytes = 4096;  // of the control page
+constexpr uint64_t kDataBytes = kKernelRingBytes;
 constexpr uint64_t kHighestUser = uint64_t{1} << 63;  // markers and kernel code lie above
 constexpr uint64_t kFirstMarker = static_cast<uint64_t>(PERF_CONTEXT_MAX);
 
@@ -27,11 +26,14 @@ uint64_t word_at(const perf_event_mmap_page* page, uint64_t position) {
 
 bool is_kernel_code(uint64_t address) { return address >= kHighestUser && address < kFirstMarker; }
 
-// A sample is: header, number of addresses, addresses. The first kernel address tells whether it has any.
+// A sample is: header, time, number of addresses, addresses.
+constexpr uint64_t kTimeAt = 8, kCountAt = 16, kAddressesAt = 24;
+
+// The first kernel address tells whether it has any.
 bool holds_kernel_code(const perf_event_mmap_page* page, uint64_t position) {
-  const uint64_t count = word_at(page, position + 8);
+  const uint64_t count = word_at(page, position + kCountAt);
   for (uint64_t i = 0; i < count && i < 2; i++) {  // a marker comes first
-    if (is_kernel_code(word_at(page, position + 16 + 8 * i))) return true;
+    if (is_kernel_code(word_at(page, position + kAddressesAt + 8 * i))) return true;
   }
   return false;
 }
@@ -51,7 +53,7 @@ void unmap_kernel_stacks(Thread* thread) {
   thread->kernel_ring = nullptr;
 }
 
-uint32_t take_kernel_stack(Thread* thread) {
+uint32_t take_kernel_stack(Thread* thread, uint64_t since_ns) {
   auto* page = static_cast<perf_event_mmap_page*>(thread->kernel_ring);
   if (!page) return 0;
   const uint64_t head = head_of(page);
@@ -61,7 +63,7 @@ uint32_t take_kernel_stack(Thread* thread) {
     const uint64_t bytes = header >> 48;
     if (bytes < sizeof(perf_event_header) || bytes > head - at) break;
     if (static_cast<uint32_t>(header) == PERF_RECORD_SAMPLE) {
-      if (!holds_kernel_code(page, at)) {
+      if (!holds_kernel_code(page, at) || word_at(page, at + kTimeAt) < since_ns) {
         candidates = 0;  // it was back in user code since: what came before is another stay
       } else if (next_random(&thread->random) % ++candidates == 0) {
         chosen = at;
@@ -71,9 +73,9 @@ uint32_t take_kernel_stack(Thread* thread) {
   }
   uint32_t frames = 0;
   if (candidates) {
-    const uint64_t count = word_at(page, chosen + 8);
+    const uint64_t count = word_at(page, chosen + kCountAt);
     for (uint64_t i = 0; i < count && frames < kMaxKernelFrames; i++) {
-      const uint64_t address = word_at(page, chosen + 16 + 8 * i);
+      const uint64_t address = word_at(page, chosen + kAddressesAt + 8 * i);
       if (is_kernel_code(address)) thread->kernel[frames++] = address;
     }
   }

@@ -3,7 +3,8 @@
 // A tick that lands in the kernel (system call, page fault) writes the kernel's call chain into the ring; its
 // signal is delivered when the thread goes back to user code. So when the handler runs, what lies in the ring
 // are the ticks of this very stay in the kernel, and the interrupted registers are where it was entered:
-// no join by time, no lock. Only the thread itself reads its ring.
+// no join by time, no lock. Only the thread itself reads its ring. Where a timer sends the signal and perf only writes
+// (timer+kernel) the two may miss each other by one tick of the kernel's: then the time of a record tells.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,16 @@
 
 namespace sonde {
 
+inline constexpr uint32_t kKernelRingBytes = 8192;  // room for 15 stacks of usual depth (30 frames), 8 of the greatest
+
 // On the thread itself, after perf_event_open. False: no memory for it (RLIMIT_MEMLOCK).
 bool map_kernel_stacks(Thread* thread, int fd);
 void unmap_kernel_stacks(Thread* thread);
 
 // Async-signal-safe. Takes everything from the ring and fills thread->kernel, leaf first. Returns the number
 // of frames: 0 when the tick came from user code. When several ticks fell into one stay in the kernel the
-// sample stands for all of them: one is drawn at random.
-uint32_t take_kernel_stack(Thread* thread);
+// sample stands for all of them: one is drawn at random. Ticks before `since_ns` are of another stay.
+uint32_t take_kernel_stack(Thread* thread, uint64_t since_ns);
 
 // Async-signal-safe. Forgets ticks that fell into the handler itself: their stacks are Sonde's own.
 void drop_kernel_stacks(Thread* thread);

@@ -23,6 +23,12 @@ int open_event(perf_event_attr* attributes, int tid) {
   return static_cast<int>(syscall(SYS_perf_event_open, attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
+bool signal_thread(int fd, int tid) {
+  f_owner_ex owner = {F_OWNER_TID, tid};
+  return fcntl(fd, F_SETSIG, kSampleSignal) == 0 && fcntl(fd, F_SETOWN_EX, &owner) == 0 &&
+         fcntl(fd, F_SETFL, O_ASYNC) == 0;
+}
+
 }  // namespace
 
 // Each thread costs a descriptor; the program's own need comes first.
@@ -32,11 +38,12 @@ bool descriptors_are_scarce() {
   return open_events.load(std::memory_order_relaxed) >= limit.rlim_cur / 4;
 }
 
-bool open_perf(Thread* thread, uint32_t rate_hz, bool with_kernel) {
+bool open_perf(Thread* thread, uint32_t rate_hz, PerfUse use) {
   if (descriptors_are_scarce()) {
     errno = EMFILE;
     return false;
   }
+  const bool with_kernel = use != PerfUse::UserTicks, signals = use != PerfUse::KernelStacksOnly;
   perf_event_attr attributes = {};
   attributes.size = sizeof attributes;
   attributes.type = PERF_TYPE_SOFTWARE;
@@ -44,27 +51,33 @@ bool open_perf(Thread* thread, uint32_t rate_hz, bool with_kernel) {
   thread->period_ns = until_tick(mono_ns(), rate_hz);
   attributes.sample_period = thread->period_ns;
   attributes.disabled = 1;
-  attributes.wakeup_events = 1;
   attributes.exclude_kernel = !with_kernel;
+  attributes.exclude_user = !signals;
   attributes.exclude_hv = 1;
+  if (signals) {
+    attributes.wakeup_events = 1;
+  } else {  // a wake-up is an interrupt of its own: never before the ring is all but full
+    attributes.watermark = 1;
+    attributes.wakeup_watermark = kKernelRingBytes - 1;
+  }
   if (with_kernel) {
-    attributes.sample_type = PERF_SAMPLE_CALLCHAIN;
+    attributes.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
+    attributes.use_clockid = 1;
+    attributes.clockid = CLOCK_MONOTONIC;
     attributes.exclude_callchain_user = 1;  // the handler walks that part, and better
   }
   int fd = open_event(&attributes, thread->tid);
-  if (fd < 0 && with_kernel) {  // ticks without kernel stacks are worth having, too
+  if (fd < 0 && use == PerfUse::AllTicks) {  // ticks without kernel stacks are worth having, too
     attributes.sample_type = 0;
     attributes.exclude_callchain_user = 0;
     fd = open_event(&attributes, thread->tid);
   }
   if (fd < 0) return false;
   fd = move_high(fd);
-  if (with_kernel && (attributes.sample_type == 0 || !map_kernel_stacks(thread, fd))) {
-    count_loss(Loss::KernelStacksOff);
-  }
-  f_owner_ex owner = {F_OWNER_TID, thread->tid};
-  if (fcntl(fd, F_SETSIG, kSampleSignal) != 0 || fcntl(fd, F_SETOWN_EX, &owner) != 0 ||
-      fcntl(fd, F_SETFL, O_ASYNC) != 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0) {
+  const bool mapped = with_kernel && attributes.sample_type != 0 && map_kernel_stacks(thread, fd);
+  if (with_kernel && !mapped) count_loss(Loss::KernelStacksOff);
+  if ((!signals && !mapped) || (signals && !signal_thread(fd, thread->tid)) ||
+      ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0) {
     int saved = errno;
     unmap_kernel_stacks(thread);
     close(fd);

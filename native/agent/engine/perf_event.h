@@ -1,4 +1,4 @@
-// One perf cpu-clock event that signals one thread.
+// One perf cpu-clock event of one thread: it signals the thread, or only notes the kernel's stack.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,12 @@
 namespace sonde {
 
 // On the thread itself. False with errno when the kernel refuses or descriptors are scarce.
-bool open_perf(Thread* thread, uint32_t rate_hz, bool with_kernel);
+enum class PerfUse : uint8_t {
+  UserTicks,           // a signal for each tick outside the kernel
+  AllTicks,            // a signal for each tick; those inside the kernel leave its stack in the ring
+  KernelStacksOnly,    // no signals: ticks inside the kernel leave its stack in the ring, others cost next to nothing
+};
+bool open_perf(Thread* thread, uint32_t rate_hz, PerfUse use);
 void close_perf(Thread* thread);
 void forget_perf(Thread* thread);  // in the child of a fork: the event itself is the parent's
 void set_perf_period(Thread* thread, uint64_t period_ns);  // async-signal-safe

@@ -30,7 +30,6 @@ namespace {
 __thread uint32_t ticks_here __attribute__((tls_model("initial-exec"))) = 0;
 
 constexpr uint64_t kSurelyAlone = 100'000;  // ns
-constexpr uint64_t kOffTheGrid = 100'000;  // ns: more than signals take to come, less than a team would notice
 
 // A guarded read may fault; a fault that is blocked kills. Threads that block "all signals" exist.
 void let_faults_through(const ucontext_t* context) {
@@ -167,7 +166,7 @@ uint64_t* write_record(Thread* thread, const Found& found, uint32_t kernel, uint
 
 // Walks everything and writes one record, still invisible. Null: the ring is full.
 uint64_t* record_sample(Thread* thread, const Registers& registers, uint64_t time_ns, uint64_t weight_ns) {
-  const uint32_t kernel = take_kernel_stack(thread);
+  const uint32_t kernel = take_kernel_stack(thread, thread->engine->kernel_since_ns(time_ns, registers.pc()));
   Found found;
   const uint64_t before_ns = mono_ns();
   walk_all(thread, registers, &found);
@@ -189,14 +188,9 @@ void finish_record(Thread* thread, uint64_t* record, uint64_t handler_ns) {
   if (thread->ring.half_full()) wake_background();
 }
 
-void keep_to_the_grid(Thread* thread, uint64_t time_ns) {
-  const uint32_t rate_hz = current_rate_hz();
-  const uint64_t wait_ns = until_tick(time_ns, rate_hz);
-  const uint64_t off_ns = wait_ns > thread->period_ns ? wait_ns - thread->period_ns : thread->period_ns - wait_ns;
-  if (off_ns <= kOffTheGrid) return;
-  // Asked again, for a clock that is set begins anew and this handler may have been preempted: never less than half a
-  // period. A shorter one would tick inside the next handler, make that longer, and so on without end.
-  thread->engine->set_period(thread, until_tick(mono_ns(), rate_hz));
+// Asked last, because a clock that is set begins anew and this handler may have been preempted.
+void keep_to_the_grid(Thread* thread) {
+  thread->engine->set_period(thread, until_tick(mono_ns(), current_rate_hz()));
 }
 
 void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
@@ -214,7 +208,7 @@ void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
     count_loss(Loss::RingFull);  // the weight stays unaccounted: the next sample carries it
   }
   thread->samples.fetch_add(1, std::memory_order_relaxed);
-  keep_to_the_grid(thread, time_ns);
+  keep_to_the_grid(thread);
   drop_kernel_stacks(thread);
   const uint64_t lasted_ns = mono_ns() - time_ns;
   // The CPU clock is a system call; it is asked only when the handler itself may have been interrupted.

@@ -14,7 +14,10 @@ PROCESSES = TableSpec(
         text("role", "main, rank, dataloader, child or imported"),
         text("command", "command line, or the name of the imported file"),
         text("runtime", "python 3.11.7, native, …"),
-        text("engine", "sampling engine in use: perf+kernel, perf+timer, timer; null when not sampled"),
+        text(
+            "engine",
+            "sampling engine in use: timer+kernel, perf+kernel, perf+timer, timer; null when not sampled",
+        ),
         i64("start_ns", "first moment seen", "ns"),
         i64("end_ns", "last moment seen", "ns"),
         i32("exit_code", "exit code; -N when killed by signal N; -1000 when unknown"),
