@@ -1,7 +1,7 @@
 // Stretches of code without unwind tables that share one rule: what reading ahead learned.
 //
-// A kernel's body rarely touches the stack pointer, so a rule found at one pc holds for every instruction
-// on the straight way to the next one that does. A few runs cover the hot part of a kernel, and a
+// A kernel's body rarely writes the register that its frame is found by, so a rule found at one pc holds for every
+// instruction on the straight way to the next one that does. A few runs cover the hot part of a kernel, and a
 // walk that starts anywhere in it need not read the code again. Generated code may be replaced: a run is
 // believed only while the bytes at both its ends are what they were.
 // Used by its own thread alone. Async-signal-safe.

@@ -12,6 +12,7 @@ constexpr unsigned kMostInstructions = 6000;  // tens of microseconds, once per 
 constexpr unsigned kMostTurns = 6;            // dead ends that a path may be turned away from
 constexpr unsigned kMostStores = 16;
 constexpr uint8_t kDwarf[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
+constexpr uint8_t kHardware[16] = {0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15};  // by DWARF number
 constexpr uint16_t kCallClobbers = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 6 | 1 << 7 | 0xf << 8;  // rax rcx rdx rsi rdi r8-r11
 
 // A number known relative to the registers at pc: register + extra, or *(register + inner) + extra.
@@ -77,24 +78,33 @@ class ReadAhead {
   }
 
   uint64_t last_choice() const { return last_choice_; }
-  uint64_t run_end() const { return run_end_; }
   bool joined() const { return joined_; }
+
+  // The last instruction on the straight way from the start at which the rule still holds.
+  uint64_t run_end(const Rule& rule) const {
+    uint64_t end = line_end_;
+    for (uint16_t bases = bases_of(rule) & written_, r = 0; bases; ++r, bases >>= 1) {
+      if ((bases & 1) && first_write_[r] < end) end = first_write_[r];
+    }
+    return end;
+  }
 
   bool run(uint64_t pc, Rule* rule) {
     const uint64_t start = pc;
     unsigned backward_jumps = 0;
     bool after_call = false;
-    bool straight = true;  // the rule at `start` still holds here
+    bool line = true;  // no jump so far, and nothing that saves or restores a register
     for (unsigned count = 0; count < kMostInstructions; ++count) {
       size_t available;
       const uint8_t* bytes = code_.at(pc, &available);
       // Padding behind a call: the call does not return, what follows is another function.
       if (after_call && available >= 4 && is_padding(bytes)) return false;
-      if (straight) {
-        run_end_ = pc;
+      if (line) {
+        line_end_ = pc;
         // Looking for a known run at every instruction would cost more than it saves.
         const unsigned known = runs_ && count % 8 == 0 ? runs_->find(pc) : CodeRuns::kRuns;
-        if (known < CodeRuns::kRuns && runs_->run[known].rule.kind != Rule::Kind::Damaged) {
+        if (known < CodeRuns::kRuns && runs_->run[known].rule.kind != Rule::Kind::Damaged &&
+            !(bases_of(runs_->run[known].rule) & written_)) {
           *rule = runs_->run[known].rule;
           runs_->extend(known, start);
           joined_ = true;
@@ -102,9 +112,10 @@ class ReadAhead {
         }
       }
       const Instruction one = decode_instruction(bytes, available);
-      if (straight && touches_stack(one)) straight = false;
-      after_call = one.kind == Instruction::Kind::Call;
       const uint64_t here = pc;
+      if (line) note_writes(one, here);
+      if (saves_or_restores(one)) line = false;
+      after_call = one.kind == Instruction::Kind::Call;
       pc += one.length;
       switch (one.kind) {
         case Instruction::Kind::Invalid:
@@ -114,7 +125,7 @@ class ReadAhead {
         case Instruction::Kind::Jump:
           if (one.displacement < 0 && ++backward_jumps > 8) return false;
           pc += static_cast<uint64_t>(one.displacement);
-          straight = false;
+          line = false;
           break;
         case Instruction::Kind::JumpIf: {
           forget(one.writes);
@@ -124,7 +135,7 @@ class ReadAhead {
           if (one.displacement < 0 && !take) leave_loop(pc + static_cast<uint64_t>(one.displacement), here);
           if (take) {
             pc += static_cast<uint64_t>(one.displacement);
-            straight = false;
+            line = false;
           }
           break;
         }
@@ -135,22 +146,42 @@ class ReadAhead {
   }
 
  private:
-  // Does the rule behind this instruction differ from the one in front of it? Only for rules whose
-  // CFA comes from the stack pointer.
-  static bool touches_stack(const Instruction& one) {
+  static bool saves_or_restores(const Instruction& one) {
     switch (one.kind) {
       case Instruction::Kind::Push:
       case Instruction::Kind::Pop:
       case Instruction::Kind::Leave: return true;
-      case Instruction::Kind::Store:  // may save a register
-        return one.base == kHardwareRsp || one.base == kHardwareRbp;
+      case Instruction::Kind::Store: return one.base == kHardwareRsp || one.base == kHardwareRbp;
+      default: return false;
+    }
+  }
+
+  static uint16_t writes_of(const Instruction& one) {
+    switch (one.kind) {
       case Instruction::Kind::Move:
       case Instruction::Kind::Lea:
       case Instruction::Kind::Load:
-      case Instruction::Kind::AddImmediate: return one.reg == kHardwareRsp;
-      case Instruction::Kind::Exchange: return one.reg == kHardwareRsp || one.base == kHardwareRsp;
-      default: return one.writes >> kHardwareRsp & 1;
+      case Instruction::Kind::AddImmediate: return static_cast<uint16_t>(1u << one.reg);
+      case Instruction::Kind::Exchange: return static_cast<uint16_t>(1u << one.reg | 1u << one.base);
+      case Instruction::Kind::Call: return kCallClobbers;
+      default: return one.writes;
     }
+  }
+
+  // The registers (in hardware order) that a rule starts from: a write to one of them ends it.
+  static uint16_t bases_of(const Rule& rule) {
+    unsigned bases = 1u << kHardware[rule.cfa_register & 15];
+    if (rule.from_rbp) bases |= 1u << kHardwareRbp;
+    if (rule.from_sp) bases |= 1u << kHardwareRsp;
+    return static_cast<uint16_t>(bases);
+  }
+
+  void note_writes(const Instruction& one, uint64_t here) {
+    const uint16_t fresh = static_cast<uint16_t>(writes_of(one) & ~written_);
+    for (unsigned r = 0, left = fresh; left; ++r, left >>= 1) {
+      if (left & 1) first_write_[r] = here;
+    }
+    written_ |= fresh;
   }
 
   static bool is_padding(const uint8_t* b) {
@@ -290,14 +321,14 @@ class ReadAhead {
 
   // How the value that register `slot` has at the `ret` is found from the registers at pc.
   void restore(unsigned slot, const Place& return_address, Rule* rule) const {
-    static constexpr uint8_t kHardware[Rule::kSaved] = {3, 5, 12, 13, 14, 15};
-    const Value& value = value_[kHardware[slot]];
+    const uint8_t reg = kHardware[Rule::kSavedRegister[slot]];
+    const Value& value = value_[reg];
     rule->saved[slot] = Rule::kLost;
     Place from = value.place;
     if (value.kind == Value::Kind::Unknown) return;
     if (value.kind == Value::Kind::Number) {
       if (!from.deref) {
-        if (from.reg == kHardware[slot] && from.extra == 0) rule->saved[slot] = Rule::kSame;
+        if (from.reg == reg && from.extra == 0) rule->saved[slot] = Rule::kSame;
         return;
       }
       if (from.extra != 0) return;
@@ -328,7 +359,9 @@ class ReadAhead {
 
   const Turns& turns_;
   CodeRuns* const runs_;
-  uint64_t run_end_ = 0;      // last instruction for which the rule at the start holds
+  uint64_t line_end_ = 0;      // last instruction before the way turns or a register is saved or restored
+  uint64_t first_write_[16];  // on that way, for the registers in written_
+  uint16_t written_ = 0;
   bool joined_ = false;       // the path came into a known run
   uint64_t last_choice_ = 0;  // the last conditional jump that was taken by preference
   Value value_[16];
@@ -353,8 +386,7 @@ bool rule_by_reading_ahead(uint64_t pc, CodeRuns* runs, Rule* rule) {
   for (;;) {
     ReadAhead path(turns, runs);
     if (path.run(pc, rule)) {
-      const bool from_stack_pointer = rule->cfa_register == Registers::kSp && rule->from_rbp == 0;
-      if (runs && !path.joined()) runs->add(pc, from_stack_pointer ? path.run_end() : pc, *rule);
+      if (runs && !path.joined()) runs->add(pc, path.run_end(*rule), *rule);
       return true;
     }
     if (turns.count == kMostTurns || path.last_choice() == 0) break;
