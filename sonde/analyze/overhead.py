@@ -7,7 +7,7 @@ Two ways, the better one that the data allows:
   signed-rank interval, so that a few disturbed blocks do not decide. The CPU time of the agent's own
   thread, which works in both kinds of block, is added as its clock measured it.
 - `accounted`: CPU time that the agent measured in its handlers and its own thread, plus the
-  kernel's part per sample, which is known only within bounds: hence the interval.
+  kernel's part per sample, which depends on the engine and is known only within bounds: hence the interval.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ import numpy.typing as npt
 
 from sonde.columns import Table
 
-# Timer interrupt, signal delivery and return, per sample: 1.2 µs on bare metal, 33 µs on a nested guest.
-_KERNEL_LOW_NS, _KERNEL_LIKELY_NS, _KERNEL_HIGH_NS = 1_200, 5_000, 33_000
+# What the kernel takes per sample beside the handler (at least, likely, at most): the signal and the way back, and
+# for perf an interrupt and a message to itself. The least is of bare metal, the most of a nested guest, measured as
+# what steps with a tick last longer than their neighbours, caches that must be filled again included.
+_KERNEL_NS = {"timer": (1_200, 8_000, 35_000), "perf": (1_200, 15_000, 130_000)}
 _FEWEST_PAIRS = 8
 _MOST_PAIRS = 2_000  # the estimate looks at the mean of every two
 _FEWEST_STEPS_PER_BLOCK = 3.0
@@ -40,9 +42,9 @@ class Overhead:
     pairs: int = 0  # of blocks that were compared
 
 
-def overhead_of(counters: Table, marks: Table, cpu_ns: int) -> Overhead:
-    """`cpu_ns`: CPU time of the program, the agent's part included."""
-    return _by_blocks(counters, marks, cpu_ns) or _accounted(counters, cpu_ns)
+def overhead_of(counters: Table, marks: Table, cpu_ns: int, engine: str = "perf") -> Overhead:
+    """`cpu_ns`: CPU time of the program, the agent's part included. `engine`: what sampled it, as `processes` says."""
+    return _by_blocks(counters, marks, cpu_ns) or _accounted(counters, cpu_ns, engine.partition("+")[0])
 
 
 def _by_blocks(counters: Table, marks: Table, cpu_ns: int) -> Overhead | None:
@@ -108,15 +110,12 @@ def _log_rates(blocks: Table, steps: Table, windows: Table) -> npt.NDArray[np.fl
     return rates
 
 
-def _accounted(counters: Table, cpu_ns: int) -> Overhead:
+def _accounted(counters: Table, cpu_ns: int, clock: str) -> Overhead:
     name, value = counters.text("name"), counters.array("value")
     known = name.matches(("agent_handler_ns", "agent_background_cpu_ns", "agent_samples"))
     if not known.any() or cpu_ns <= 0:
         return Overhead()
     own_ns = float(value[name.matches(("agent_handler_ns", "agent_background_cpu_ns"))].sum())
     samples = float(value[name.equals("agent_samples")].sum())
-    share, low, high = (
-        (own_ns + samples * kernel_ns) / cpu_ns
-        for kernel_ns in (_KERNEL_LIKELY_NS, _KERNEL_LOW_NS, _KERNEL_HIGH_NS)
-    )
+    low, share, high = ((own_ns + samples * kernel_ns) / cpu_ns for kernel_ns in _KERNEL_NS[clock])
     return Overhead(share, low, high, "accounted")

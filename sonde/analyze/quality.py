@@ -50,6 +50,7 @@ class Quality:
     """What `sonde show REC quality` shows."""
 
     samples: int
+    engines: list[str]  # what made the samples; more than one where processes differ
     waits: int
     duration_s: float
     cpu_sampled_s: float
@@ -65,6 +66,7 @@ class Quality:
         """The documented keys."""
         return {
             "samples": self.samples,
+            "engines": self.engines,
             "waits": self.waits,
             "duration_s": self.duration_s,
             "cpu_s": {"sampled": self.cpu_sampled_s, "rusage": self.cpu_rusage_s},
@@ -96,14 +98,16 @@ def quality(tables: Mapping[str, Table]) -> Quality:
     groups = {"all": seen, "jit": jit, "workers": workers}
     weights = samples.array("weight_ns")
     cpu_ns = int(weights[on_cpu].sum())
+    engines = sorted({engine for engine in processes.text("engine").tolist() if engine})
     return Quality(
         samples=int(seen.sum()),
+        engines=engines,
         waits=int((~on_cpu).sum()),
         duration_s=_duration_s(processes, samples),
         cpu_sampled_s=cpu_ns / 1e9,
         cpu_rusage_s=_rusage_s(processes),
         lost=_lost(tables["losses"]),
-        overhead=overhead_of(tables["counters"], tables["marks"], cpu_ns),
+        overhead=overhead_of(tables["counters"], tables["marks"], cpu_ns, min(engines, default="perf")),
         attributed={name: _attributed(samples, mask, marked) for name, mask in groups.items()},
         heuristic=_share(marked.heuristic[stack], seen),
         per_sample=_per_sample(tables["counters"]),

@@ -34,9 +34,9 @@ class Engine {
   virtual uint64_t weigh(Thread* thread, Tick tick, uint64_t cpu_ns, const void* context) = 0;
   // Async-signal-safe. The next tick comes after so much CPU time, and then every so much.
   virtual void set_period(Thread* thread, uint64_t period_ns) = 0;
-  // Async-signal-safe. Kernel stacks noted earlier than this are of another stay in the kernel than the one that the
-  // tick at `time_ns` came out of, to `pc`.
-  virtual uint64_t kernel_since_ns(uint64_t /*time_ns*/, uint64_t /*pc*/) { return 0; }
+  // Async-signal-safe. Was the kernel's stack that perf noted at `noted_ns` taken in the stay in the kernel that the tick
+  // at `time_ns` came out of, to `pc`?
+  virtual bool is_of_this_stay(uint64_t /*noted_ns*/, uint64_t /*time_ns*/, uint64_t /*pc*/) { return true; }
 
  protected:
   ~Engine() = default;

@@ -28,6 +28,13 @@ bool behind_system_call(uint64_t pc) {
   return safe_read(pc - 2, &before) && before == 0x050f;
 }
 
+// Of this thread so far.
+uint64_t page_faults() {
+  rusage usage = {};
+  getrusage(RUSAGE_THREAD, &usage);
+  return static_cast<uint64_t>(usage.ru_minflt + usage.ru_majflt);
+}
+
 class PerfKernel final : public Engine {
  public:
   const char* name() const override { return "perf+kernel"; }
@@ -62,12 +69,17 @@ class CpuTimer : public Engine {
   }
 };
 
+// Most threads are hardly ever in the kernel, and setting perf's clock costs as much as walking a stack. So perf
+// ticks along only while the thread was lately seen to come out of the kernel.
 class TimerKernel final : public CpuTimer {
  public:
   const char* name() const override { return "timer+kernel"; }
   bool arm(Thread* thread, uint32_t rate_hz) override {
     if (!open_perf(thread, rate_hz, PerfUse::KernelStacksOnly)) return false;
-    if (CpuTimer::arm(thread, rate_hz)) return true;
+    if (CpuTimer::arm(thread, rate_hz)) {
+      thread->kernel_watch = kWatchTicks;
+      return true;
+    }
     close_perf(thread);
     return false;
   }
@@ -79,17 +91,41 @@ class TimerKernel final : public CpuTimer {
     pause_perf(thread, paused);
     CpuTimer::pause(thread, paused);
   }
+  uint64_t weigh(Thread* thread, Tick tick, uint64_t cpu_ns, const void* context) override {
+    const auto pc = static_cast<uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+    saw_scheduler_tick(mono_ns());
+    if (behind_system_call(pc) || faults_often(thread)) thread->kernel_watch = kWatchTicks;
+    return CpuTimer::weigh(thread, tick, cpu_ns, context);
+  }
   void set_period(Thread* thread, uint64_t period_ns) override {
     CpuTimer::set_period(thread, period_ns);
-    set_perf_period(thread, period_ns);
+    if (thread->kernel_watch == 0) return;
+    set_perf_period(thread, --thread->kernel_watch ? period_ns : kNeverNs);
+    thread->period_ns = period_ns;
   }
-  uint64_t kernel_since_ns(uint64_t time_ns, uint64_t pc) override {
-    saw_scheduler_tick(time_ns);
-    return behind_system_call(pc) ? 0 : time_ns - kLongestFaultNs;
+  // Both clocks go off at the same tick of the kernel's, unless the thread was away from its CPU in between: then perf
+  // did at any moment, and perhaps in an earlier stay.
+  bool is_of_this_stay(uint64_t noted_ns, uint64_t time_ns, uint64_t pc) override {
+    const uint64_t tick_ns = scheduler_tick_ns();
+    const uint64_t late_ns = tick_ns ? (noted_ns + tick_ns - scheduler_tick_phase_ns()) % tick_ns : 0;
+    if (late_ns > kLatestNs) return false;
+    return behind_system_call(pc) || time_ns - noted_ns < kLongestFaultNs;
   }
 
  private:
+  static constexpr uint64_t kLatestNs = 200'000;         // from the kernel's tick to perf's note of it
   static constexpr uint64_t kLongestFaultNs = 500'000;  // a huge page to clear, and the way back to user code
+  static constexpr uint8_t kWatchTicks = 64;            // a thread with 3 % in the kernel is watched 6 ticks of 7
+  static constexpr uint64_t kNeverNs = 3'600 * kSecondNs;
+  static constexpr unsigned kLookEvery = 8;             // ticks: asking for the count of faults is a system call
+  static constexpr uint64_t kManyFaults = 8 * kLookEvery;
+
+  static bool faults_often(Thread* thread) {
+    if (thread->samples.load(std::memory_order_relaxed) % kLookEvery) return false;
+    const uint64_t before = thread->faults_seen;
+    thread->faults_seen = page_faults();
+    return thread->faults_seen - before >= kManyFaults;
+  }
 };
 
 // perf sees user time only: each of its ticks stands for one period of it. What the
@@ -134,9 +170,7 @@ class PerfTimer final : public Engine {
   // After a page fault the pc is at the instruction that faulted, and only the count of faults tells.
   static bool came_from_kernel(Thread* thread, const ucontext_t* context) {
     if (behind_system_call(static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]))) return true;
-    rusage usage = {};
-    getrusage(RUSAGE_THREAD, &usage);
-    uint64_t faults = static_cast<uint64_t>(usage.ru_minflt + usage.ru_majflt);
+    const uint64_t faults = page_faults();
     bool faulted = faults != thread->faults_seen;
     thread->faults_seen = faults;
     return faulted;

@@ -53,7 +53,7 @@ void unmap_kernel_stacks(Thread* thread) {
   thread->kernel_ring = nullptr;
 }
 
-uint32_t take_kernel_stack(Thread* thread, uint64_t since_ns) {
+uint32_t take_kernel_stack(Thread* thread, uint64_t time_ns, uint64_t pc) {
   auto* page = static_cast<perf_event_mmap_page*>(thread->kernel_ring);
   if (!page) return 0;
   const uint64_t head = head_of(page);
@@ -63,7 +63,8 @@ uint32_t take_kernel_stack(Thread* thread, uint64_t since_ns) {
     const uint64_t bytes = header >> 48;
     if (bytes < sizeof(perf_event_header) || bytes > head - at) break;
     if (static_cast<uint32_t>(header) == PERF_RECORD_SAMPLE) {
-      if (!holds_kernel_code(page, at) || word_at(page, at + kTimeAt) < since_ns) {
+      if (!holds_kernel_code(page, at) ||
+          !thread->engine->is_of_this_stay(word_at(page, at + kTimeAt), time_ns, pc)) {
         candidates = 0;  // it was back in user code since: what came before is another stay
       } else if (next_random(&thread->random) % ++candidates == 0) {
         chosen = at;

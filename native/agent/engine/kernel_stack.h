@@ -4,7 +4,7 @@
 // signal is delivered when the thread goes back to user code. So when the handler runs, what lies in the ring
 // are the ticks of this very stay in the kernel, and the interrupted registers are where it was entered:
 // no join by time, no lock. Only the thread itself reads its ring. Where a timer sends the signal and perf only writes
-// (timer+kernel) the two may miss each other by one tick of the kernel's: then the time of a record tells.
+// (timer+kernel) the two may miss each other: then the time of a record tells.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ void unmap_kernel_stacks(Thread* thread);
 
 // Async-signal-safe. Takes everything from the ring and fills thread->kernel, leaf first. Returns the number
 // of frames: 0 when the tick came from user code. When several ticks fell into one stay in the kernel the
-// sample stands for all of them: one is drawn at random. Ticks before `since_ns` are of another stay.
-uint32_t take_kernel_stack(Thread* thread, uint64_t since_ns);
+// sample stands for all of them: one is drawn at random. `time_ns`
+// and `pc`: when the handler began, and where it interrupted; by them the engine tells ticks of earlier stays.
+uint32_t take_kernel_stack(Thread* thread, uint64_t time_ns, uint64_t pc);
 
 // Async-signal-safe. Forgets ticks that fell into the handler itself: their stacks are Sonde's own.
 void drop_kernel_stacks(Thread* thread);

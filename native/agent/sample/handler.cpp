@@ -166,7 +166,7 @@ uint64_t* write_record(Thread* thread, const Found& found, uint32_t kernel, uint
 
 // Walks everything and writes one record, still invisible. Null: the ring is full.
 uint64_t* record_sample(Thread* thread, const Registers& registers, uint64_t time_ns, uint64_t weight_ns) {
-  const uint32_t kernel = take_kernel_stack(thread, thread->engine->kernel_since_ns(time_ns, registers.pc()));
+  const uint32_t kernel = take_kernel_stack(thread, time_ns, registers.pc());
   Found found;
   const uint64_t before_ns = mono_ns();
   walk_all(thread, registers, &found);

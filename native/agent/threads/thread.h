@@ -66,7 +66,8 @@ struct Thread {
   // CPU time of the thread that samples so far stand for. Written by the thread's own handler
   // and by its end; read by the background thread after the end.
   std::atomic<uint64_t> accounted_ns{0};
-  uint64_t faults_seen = 0;           // page faults at the last timer tick
+  uint64_t faults_seen = 0;           // page faults when last asked
+  uint8_t kernel_watch = 0;           // ticks for which perf still looks into the kernel
   Histogram handler_times, walk_times;  // ns; written by the handler, read at the end
   std::atomic<void*> python_state{nullptr};  // as last seen by the handler
   std::atomic<uint64_t> samples{0}, handler_ns{0};

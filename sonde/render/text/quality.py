@@ -44,7 +44,8 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         page.line("This recording has no samples, so there is nothing to judge.")
         return
     cpu = data["cpu_s"]
-    page.line(f"{count(data['samples'])} on-CPU samples in {data['duration_s']:.1f} s")
+    engines = f" by engine {' and '.join(data['engines'])}" if data.get("engines") else ""
+    page.line(f"{count(data['samples'])} on-CPU samples in {data['duration_s']:.1f} s{engines}")
     if cpu["rusage"]:
         ratio = cpu["sampled"] / cpu["rusage"]
         page.line(

@@ -117,12 +117,17 @@ def test_the_typical_value_is_the_middle_of_pairwise_means() -> None:
 
 def test_without_blocks_handlers_thread_and_kernel_are_added_up() -> None:
     counters = counters_of(agent_handler_ns=3e6, agent_background_cpu_ns=2e6, agent_samples=1000)
-    found = overhead_of(counters, build.empty("marks"), 10**9)
+    found = overhead_of(counters, build.empty("marks"), 10**9, "timer+kernel")
     assert found.method == "accounted"
-    assert found.share == pytest.approx((5e6 + 1000 * 5000) / 1e9)
+    assert found.share == pytest.approx((5e6 + 1000 * 8000) / 1e9)
     assert found.low is not None
     assert found.high is not None
     assert found.low < found.share < found.high
+    by_perf = overhead_of(counters, build.empty("marks"), 10**9, "perf+kernel")
+    assert by_perf.share is not None
+    assert by_perf.high is not None
+    assert by_perf.share > found.share, "an interrupt of its own"
+    assert by_perf.high > found.high
 
 
 def test_nothing_is_known_without_figures() -> None:
