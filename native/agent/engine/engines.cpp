@@ -100,20 +100,23 @@ class TimerKernel final : public CpuTimer {
   void set_period(Thread* thread, uint64_t period_ns) override {
     CpuTimer::set_period(thread, period_ns);
     if (thread->kernel_watch == 0) return;
-    set_perf_period(thread, --thread->kernel_watch ? period_ns : kNeverNs);
+    set_perf_period(thread, --thread->kernel_watch ? period_ns - kAheadNs : kNeverNs);
     thread->period_ns = period_ns;
   }
   // Both clocks go off at the same tick of the kernel's, unless the thread was away from its CPU in between: then perf
   // did at any moment, and perhaps in an earlier stay.
   bool is_of_this_stay(uint64_t noted_ns, uint64_t time_ns, uint64_t pc) override {
     const uint64_t tick_ns = scheduler_tick_ns();
-    const uint64_t late_ns = tick_ns ? (noted_ns + tick_ns - scheduler_tick_phase_ns()) % tick_ns : 0;
-    if (late_ns > kLatestNs) return false;
+    const uint64_t late_ns = tick_ns ? (noted_ns + kEarliestNs + tick_ns - scheduler_tick_phase_ns()) % tick_ns : 0;
+    if (late_ns > kEarliestNs + kLatestNs) return false;
     return behind_system_call(pc) || time_ns - noted_ns < kLongestFaultNs;
   }
 
  private:
-  static constexpr uint64_t kLatestNs = 200'000;         // from the kernel's tick to perf's note of it
+  // Perf must look before the kernel's tick is dealt with, or it sees nothing but that. Setting its clock takes a while,
+  // and so does an interrupt: the two mostly meet.
+  static constexpr uint64_t kAheadNs = 30'000;
+  static constexpr uint64_t kEarliestNs = 60'000, kLatestNs = 150'000;  // perf's note before and after the kernel's tick
   static constexpr uint64_t kLongestFaultNs = 500'000;  // a huge page to clear, and the way back to user code
   static constexpr uint8_t kWatchTicks = 64;            // a thread with 3 % in the kernel is watched 6 ticks of 7
   static constexpr uint64_t kNeverNs = 3'600 * kSecondNs;

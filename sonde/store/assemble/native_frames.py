@@ -99,6 +99,10 @@ class NativeFrames:
             place
         ].name else ""
 
+    def kernel_name(self, node: int) -> str:
+        """Of the function that a node inside the kernel stands in."""
+        return self._kernel_frame(self._pc[node - 1]).name
+
     def _prefetch(self) -> None:
         """Asks for all addresses of a library at once: reading its symbol table is the cost."""
         wanted: dict[int, set[int]] = defaultdict(set)

@@ -15,6 +15,7 @@ from sonde.store.assemble import timeline
 from sonde.store.assemble.frame_table import Frame, FrameTable
 from sonde.store.assemble.gil import waits_for_gil
 from sonde.store.assemble.native_frames import FLAG_KERNEL, AddressNames, NativeFrames
+from sonde.store.assemble.own_interrupts import without_own_interrupts
 from sonde.store.assemble.python_frames import PythonFrames
 from sonde.store.assemble.runtime_answers import with_answers_running
 from sonde.store.assemble.sample_stacks import SampleStacks, Stacked, exact_nodes
@@ -54,7 +55,7 @@ def assemble_process(
     native = NativeFrames(log, names, frames, exact_nodes(log))
     merged = SampleStacks(log, native, PythonFrames(log, frames, modules), modules, frames, stacks)
     waits = merged.of(log.waits)
-    samples = with_answers_running(log, native)
+    samples = without_own_interrupts(log, with_answers_running(log, native), native)
     parts = [(samples, merged.of(samples)), (_with_gil(log.waits, waits, stacks, frames), waits)]
     number = _ThreadNumbers(log, first_thread)
     seen = _frames_by_thread(parts, stacks, frames.rows())

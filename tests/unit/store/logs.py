@@ -22,6 +22,7 @@ class LogBuilder:
     """Collects rows; `build()` makes the RawLog. Native functions are named by their offset in LIBRARY."""
 
     python_version: str = "3.11.7"
+    engine: str = "timer"
     pid: int = 100
     parent_pid: int = 1
     start_ns: int = 0
@@ -87,7 +88,7 @@ class LogBuilder:
                 self.pid,
                 self.parent_pid,
                 self.start_ns,
-                engine="timer",
+                engine=self.engine,
                 python_version=self.python_version,
                 command="python\0model.py\0",
             ),

@@ -341,3 +341,19 @@ def test_a_kernel_that_hides_its_names_is_one_frame_and_a_loss() -> None:
     tables = assemble([log.build()], names)
     assert stacks_of(tables) == ["main;read;[kernel] (no name)"]
     assert losses_of(tables) == {"kernel_names": 1}
+
+
+@pytest.mark.parametrize(
+    ("engine", "seen"),
+    [
+        ("timer+kernel", "main;read"),
+        ("perf+kernel", "main;read;[kernel] asm_sysvec_apic_timer_interrupt;[kernel] read_zero"),
+    ],
+)
+def test_the_interrupt_that_made_a_sample_is_not_where_its_thread_was(engine: str, seen: str) -> None:
+    log = kernel_log()
+    log.engine = engine
+    names = log.names()
+    functions = [("asm_sysvec_apic_timer_interrupt", 0x100), ("ksys_read", 0x111), ("read_zero", 0x200)]
+    names.kernel = KernelNames(KernelFunction(name, KERNEL + at, "[kernel]") for name, at in functions)
+    assert stacks_of(assemble([log.build()], names)) == [seen]
