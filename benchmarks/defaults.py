@@ -6,8 +6,10 @@ A plain and a recorded run take turns of a twentieth of a second (`turns`), so t
 ratio is taken within the pair. CPU time is user plus system of the program and all its children, as the kernel accounts
 it to the program's parent: what Sonde itself does before the program starts and after it has ended is not in it.
 One thing turns change: Sonde's own thread works by the clock on the wall, which runs twice as fast as a program that
-stands still half of the time, and takes the standing for waits, to which it looks more often. So each example is first
-recorded once alone, and the CPU time of that thread is taken from there; the sum with what turns add is printed, too.
+stands still half of the time, and takes the standing for waits, to which it looks five times as often, at the cost of a
+team that it interrupts. So examples that only compute are recorded in turns without waits (their own looks cost next to
+nothing), and each example is first recorded once alone, as it comes: the CPU time of Sonde's thread is
+taken from there. The sum with what turns still add is printed, too.
 OpenMP's workers spin while they wait, so with more than one thread CPU
 time follows the clock on the wall and everything that disturbs it; --threads 1 compares work alone. Steps are
 multiplied by --scale. Printed: the ratios of each round; then per example median and range of the ratio; then the sum
@@ -35,6 +37,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # decides how many page faults a program has, and anything beside it can move it: vae.py was 16 % faster
 # with a profiler than without. Both sides get the limits that glibc itself would end at.
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(64 << 20)}
+WAITING = ("loader",)  # examples that wait by themselves
 STEPS = {"vae": 250, "gpt": 60, "convnet": 20, "mlp": 300, "loader": 100, "matmul_add": 200}
 
 
@@ -59,7 +62,8 @@ def main() -> None:
     own_s = {name: alone(name, steps, options.options.split()) for name, steps in count.items()}
     for number in range(options.rounds):
         for name, steps in count.items():
-            one = pair(name, steps, options.options.split(), first=order.randrange(2))
+            in_turns = [*options.options.split(), *([] if name in WAITING else ["--no-waits"])]
+            one = pair(name, steps, in_turns, first=order.randrange(2))
             turns_s = one["own_s"] - own_s[name]
             one |= {"recorded_s": one["recorded_s"] - turns_s, "turns_s": turns_s, "own_alone_s": own_s[name]}
             found[name].append({**one, "ratio": one["recorded_s"] / one["plain_s"]})

@@ -53,6 +53,7 @@ class Run:
         parser.add_argument(
             "--env-file", type=Path, metavar="FILE", help="KEY=VALUE lines to set for the program"
         )
+        parser.add_argument("--no-waits", action="store_true", help="do not record where threads wait")
         parser.add_argument("--blocks", action="store_true", help="measure Sonde's own cost by on/off blocks")
         parser.add_argument("--keep-raw", action="store_true", help="keep the raw logs beside the tables")
         parser.add_argument("--quiet", action="store_true", help="print no summary")
@@ -73,6 +74,7 @@ class Run:
             shapes=options.shapes,
             env_file=options.env_file,
             keep_raw=options.keep_raw,
+            waits=not options.no_waits,
             blocks=options.blocks,
         )
         outcome = record(command, folder, asked)

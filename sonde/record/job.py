@@ -48,7 +48,9 @@ def record(command: list[str], folder: Path, options: RunOptions) -> Outcome:
         environment |= observer_environment(command, folder, observe, {**os.environ, **environment})
     started = _started(command, options, environment, theirs)
     started.write(folder)
-    asked = LaunchOptions(rate_hz=round(options.rate_hz), blocks=options.blocks, environment=environment)
+    asked = LaunchOptions(
+        rate_hz=round(options.rate_hz), waits=options.waits, blocks=options.blocks, environment=environment
+    )
     try:
         result = launch(command, folder, asked)
     except SondeError:

@@ -19,9 +19,10 @@ from types import FrameType
 
 from sonde.errors import EnvironmentLacks, UsageError
 from sonde.native import agent_path
+from sonde.record.options import MAX_RATE_HZ
 
 ENGINES = ("auto", "timer+kernel", "perf+kernel", "perf+timer", "timer")
-MIN_RATE_HZ, MAX_RATE_HZ = 1, 4_000  # as in native/agent/core/options.h
+MIN_RATE_HZ = 1
 # The terminal sends these to the whole foreground group: the program has them already.
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 # Sent to us alone (kill, a job scheduler): the program must hear of them.
@@ -60,7 +61,7 @@ def agent_environment(
     """`base` with the agent preloaded in front of what was preloaded already."""
     if not MIN_RATE_HZ <= options.rate_hz <= MAX_RATE_HZ:
         raise UsageError(
-            f"a rate of {options.rate_hz} Hz is out of range", f"use {MIN_RATE_HZ} to {MAX_RATE_HZ}"
+            f"a rate of {options.rate_hz} Hz is out of range", f"use {MIN_RATE_HZ} to {MAX_RATE_HZ:g}"
         )
     if options.engine not in ENGINES:
         raise UsageError(f"there is no engine {options.engine!r}", f"use one of: {', '.join(ENGINES)}")

@@ -8,8 +8,8 @@ from pathlib import Path
 from sonde.errors import UsageError
 from sonde.record.environment import parse_window
 
-RATE_HZ = 100.0  # samples per CPU second and thread; about 0.5 % of CPU time
-MAX_RATE_HZ = 10_000.0
+RATE_HZ = 100.0  # samples per CPU second and thread; about 1 % of CPU time
+MAX_RATE_HZ = 4_000.0  # as in native/agent/core/options.h
 BUDGET_PERCENT = 2.0  # share of the run time that deep windows may cost
 
 
@@ -24,6 +24,7 @@ class RunOptions:
     shapes: bool = False  # observe operator calls of native torch programs
     env_file: Path | None = None
     keep_raw: bool = False
+    waits: bool = True  # record where threads wait
     blocks: bool = False  # measure the overhead by random on/off blocks
 
     def __post_init__(self) -> None:
