@@ -23,16 +23,20 @@ uint64_t scheduler_tick_ns() { return length.load(std::memory_order_relaxed); }
 
 uint64_t scheduler_tick_phase_ns() {
   const uint64_t seen = earliest.load(std::memory_order_relaxed);
-  return seen == kUnseen || seen < 4 * kSignalNs ? 0 : seen - kSignalNs;
+  return seen == kUnseen || seen < kSignalNs ? 0 : seen - kSignalNs;
 }
 
 void saw_scheduler_tick(uint64_t time_ns) {
   const uint64_t length_ns = scheduler_tick_ns();
-  if (length_ns == 0) return;
-  const uint64_t phase = time_ns % length_ns, known = earliest.load(std::memory_order_relaxed);
+  uint64_t phase = length_ns ? time_ns % length_ns : 0;
+  const uint64_t known = earliest.load(std::memory_order_relaxed);
+  if (length_ns == 0 || known == 0) return;
+  // Right behind a multiple: a kernel whose ticks lie on them. Settled, for a thread that was kept from its
+  // handler for more than half a tick would look early.
+  if (phase < 4 * kSignalNs) phase = 0;
   const uint64_t earlier_ns = known == kUnseen ? 0 : (known + length_ns - phase) % length_ns;
   // Phases go round: less than half a round before the earliest is earlier, the rest is later.
-  if (known != kUnseen && (earlier_ns == 0 || earlier_ns >= length_ns / 2)) return;
+  if (phase != 0 && known != kUnseen && (earlier_ns == 0 || earlier_ns >= length_ns / 2)) return;
   earliest.store(phase, std::memory_order_relaxed);  // two threads at once: either will do
 }
 
