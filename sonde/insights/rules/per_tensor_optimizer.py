@@ -24,7 +24,7 @@ LEAST_WIN = 0.05
 FEWEST_TENSORS = 20  # ours: where only dispatch is won, fewer tensors have little to share
 WITH_FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
 MANY_PASSES = ("Adam", "AdamW", "Adagrad")
-ONE_PASS_WINS = (0.5, 1.15)  # times the whole update (the rest of the step then adds its part), measured with torch 2.13 on the CPU
+ONE_PASS_WINS = (0.5, 1.15)  # times the whole update, measured with torch 2.13 on the CPU
 
 
 def judge(subject: Subject) -> Iterator[Finding]:
