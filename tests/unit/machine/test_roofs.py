@@ -81,14 +81,12 @@ def test_a_machine_is_known_by_what_a_process_may_use(tmp_path: Path) -> None:
 def test_probes_give_work_and_times() -> None:
     library = roofs._library()
     seconds = (ctypes.c_double * 5)()
-    flops = library.sonde_roof_fma(1, 1000, 5, seconds)
+    flops = library.sonde_roof_fma(1, 10_000, 5, seconds)
     lanes = library.sonde_roof_width() / 4
-    assert flops == 2 * lanes * 10 * 16 * 1000
-    assert min(seconds) > 0
-    # More work takes more time: the compiler left nothing out.
-    longer = (ctypes.c_double * 5)()
-    library.sonde_roof_fma(1, 20_000, 5, longer)
-    assert min(longer) > 5 * min(seconds)
+    assert flops == 2 * lanes * 10 * 16 * 10_000
+    # The compiler left nothing out: no core does more than four of these in a cycle or has 7 GHz. (That is a lower
+    # limit on purpose: whatever else runs on this machine can only make it longer.)
+    assert min(seconds) > 10 * 16 * 10_000 / (4 * 7e9)
     assert library.sonde_roof_triad(1, 12 * 1000, 12 * 1000, 7, 5, seconds) == 12 * 1000 * 7
     assert library.sonde_roof_triad(1, 12, 12, 1, 1, seconds) == 0
     assert library.sonde_roof_fma(0, 1, 1, seconds) == 0
