@@ -126,9 +126,8 @@ def pair(name: str, steps: int, options: list[str], first: int) -> dict[str, flo
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "out.sonde"
         recorded = [sys.executable, "-m", "sonde", "run", "-o", str(target), *options, *script[1:]]
-        ended = take_turns(
-            (script, recorded), (plain, {**plain, "PYTHONPATH": str(ROOT)}), Path(folder), first
-        )
+        environments = (plain, {**plain, "PYTHONPATH": str(ROOT)})
+        ended = take_turns((script, recorded), environments, Path(folder), first, launched=("", script[1]))
         for one in ended:
             if one.exit_code:
                 raise SystemExit(f"{name} failed: {one.errors[-500:]}")

@@ -101,6 +101,19 @@ def test_busy_threads_beyond_a_few_share_their_ticks(program: Program) -> None:
     assert ticks(log) < 0.9 * ticks(alone)
 
 
+def test_ticks_that_cost_more_than_their_share_grow_rarer(program: Program) -> None:
+    """No handler takes as little as half a microsecond, so the rate falls as far as it may. The sum stays."""
+    result = run([program("split"), "4.0"], 200, environment={"SONDE_AGENT_HANDLER_PPM": "100"})
+    check_sum(result)
+    log = result.main()
+    assert log.statistics["lowest_rate_hz"] == 50
+    # Half a second at the full rate, the rest at a quarter of it.
+    assert ticks(log) < 0.5 * 200 * cpu_s(log)
+    # Ten times what they could take: nothing changes.
+    dear = run([program("split"), "2.0"], 200, environment={"SONDE_AGENT_HANDLER_PPM": "900000"}).main()
+    assert dear.statistics["lowest_rate_hz"] == 200
+
+
 def test_threads_that_run_tick_together(program: Program) -> None:
     """Ticks of their own would lie a quarter of a period from the other thread's nearest, in the middle: 2.5 ms."""
     log = run([program("split"), "2.0", "2"], rate_hz=100).main()
