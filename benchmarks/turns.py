@@ -103,8 +103,8 @@ class _Side:
         children = own / "task" / own.name / "children"
         while not self._has_ended():
             for child in children.read_text().split():
-                arguments = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
-                if argument.encode() in arguments and arguments != (own / "cmdline").read_bytes().split(b"\0"):
+                command = Path(f"/proc/{child}/cmdline").read_bytes()
+                if argument.encode() in command.split(b"\0") and command != (own / "cmdline").read_bytes():
                     self._send(signal.SIGSTOP)
                     return
             time.sleep(LAUNCH_LOOK_S)
