@@ -30,9 +30,8 @@ class Run:
         parser.add_argument("-o", "--output", type=Path, metavar="NAME.sonde", help="where to record")
         parser.add_argument("--force", action="store_true", help="overwrite that recording")
         parser.add_argument(
-            "--rate", type=float, metavar="HZ",
-            help=f"samples per CPU second (default {RATE_HZ:g}, fewer where stacks are very deep)",
-        )  # fmt: skip
+            "--rate", type=float, default=RATE_HZ, metavar="HZ", help="samples per CPU second"
+        )
         parser.add_argument(
             "--window",
             default="auto",
@@ -63,13 +62,12 @@ class Run:
 
     def run(self, options: argparse.Namespace) -> int:
         from sonde.record.job import record
-        from sonde.record.options import RATE_HZ, RunOptions
+        from sonde.record.options import RunOptions
 
         command, name = program(options)
         folder = fresh_path(options.output, Path(f"{name}.sonde"), options.force)
         asked = RunOptions(
-            rate_hz=RATE_HZ if options.rate is None else options.rate,
-            keep_rate=options.rate is not None,
+            rate_hz=options.rate,
             window=options.window,
             budget_percent=options.budget,
             primitives=options.primitives,

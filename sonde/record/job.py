@@ -20,7 +20,7 @@ from sonde.record.finalise import finalise
 from sonde.record.jit import jit_environment, remove_jit_files
 from sonde.record.launch import LaunchOptions, LaunchResult, launch
 from sonde.record.observer.environment import observer_environment
-from sonde.record.options import HANDLER_SHARE, RunOptions, read_env_file
+from sonde.record.options import RunOptions, read_env_file
 from sonde.record.surroundings import epoch_offset, kept_environment, machine_facts
 from sonde.store.meta import Clock, Meta
 from sonde.store.recording import Recording
@@ -49,11 +49,7 @@ def record(command: list[str], folder: Path, options: RunOptions) -> Outcome:
     started = _started(command, options, environment, theirs)
     started.write(folder)
     asked = LaunchOptions(
-        rate_hz=round(options.rate_hz),
-        handler_share=0.0 if options.keep_rate else HANDLER_SHARE,
-        waits=options.waits,
-        blocks=options.blocks,
-        environment=environment,
+        rate_hz=round(options.rate_hz), waits=options.waits, blocks=options.blocks, environment=environment
     )
     try:
         result = launch(command, folder, asked)

@@ -34,7 +34,6 @@ class LaunchOptions:
     """How to sample, and what else to put into the program's environment."""
 
     rate_hz: int = 100
-    handler_share: float = 0.0  # of CPU time, before ticks grow rarer; 0: never
     engine: str = "auto"
     waits: bool = True  # off-CPU snapshots
     blocks: bool = False  # random on/off blocks that measure the overhead
@@ -78,8 +77,6 @@ def agent_environment(
     environment["LD_PRELOAD"] = ":".join(preload)
     environment["SONDE_AGENT_FOLDER"] = str(folder.resolve())
     environment["SONDE_AGENT_RATE"] = str(options.rate_hz)
-    if options.handler_share:
-        environment["SONDE_AGENT_HANDLER_PPM"] = str(round(options.handler_share * 1e6))
     environment["SONDE_AGENT_ENGINE"] = options.engine
     environment["SONDE_AGENT_WAITS"] = str(int(options.waits))
     environment["SONDE_AGENT_BLOCKS"] = str(int(options.blocks))

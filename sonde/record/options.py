@@ -9,9 +9,6 @@ from sonde.errors import UsageError
 from sonde.record.environment import parse_window
 
 RATE_HZ = 100.0  # samples per CPU second and thread; about 1 % of CPU time
-# Of CPU time, in the handlers of a rate that nobody asked for; a tick costs as much again outside of them. Loops of
-# operators keep the full rate, deep stacks (imports) do not.
-HANDLER_SHARE = 0.005
 MAX_RATE_HZ = 4_000.0  # as in native/agent/core/options.h
 BUDGET_PERCENT = 2.0  # share of the run time that deep windows may cost
 
@@ -21,7 +18,6 @@ class RunOptions:
     """Options of `sonde run`, checked."""
 
     rate_hz: float = RATE_HZ
-    keep_rate: bool = False  # also where stacks are so deep that handlers take more than their share
     window: str = "auto"  # auto, all, none or steps=A:B
     budget_percent: float = BUDGET_PERCENT
     primitives: bool = False

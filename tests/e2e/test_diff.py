@@ -75,7 +75,7 @@ def test_a_slowed_line_and_a_renamed_function(tmp_path: Path) -> None:
 
 
 def test_two_threads_against_one(tmp_path: Path) -> None:
-    words = ("--steps", "60")
+    words = ("--steps", "300")  # a second and more of work on fast machines, too
     one = record(tmp_path / "1.sonde", EXAMPLES / "mlp.py", *words)
     two = record(tmp_path / "2.sonde", EXAMPLES / "mlp.py", *words, env={"OMP_NUM_THREADS": "2"})
     found = json.loads(sonde("diff", one, two, "--json").stdout)

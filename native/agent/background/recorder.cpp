@@ -135,7 +135,6 @@ void Recorder::write_thread_end(Thread* thread, uint64_t end_ns, uint64_t cpu_ns
 
 void Recorder::pass(uint64_t now_ns) {
   refresh(now_ns);
-  TickTotals totals;
   for (uint32_t i = 0; i < thread_slots(); i++) {
     Thread* thread = thread_at(i);
     Phase phase = thread->phase.load(std::memory_order_acquire);
@@ -151,15 +150,9 @@ void Recorder::pass(uint64_t now_ns) {
       handler_times_.add(thread->handler_times);
       walk_times_.add(thread->walk_times);
       give_back(thread);
-      continue;
     }
-    totals.ticks += thread->samples.load(std::memory_order_relaxed);
-    totals.handler_ns += thread->handler_ns.load(std::memory_order_relaxed);
   }
-  totals.cpu_ns = stacks_.weight_total_ns();
-  totals.ticks += samples_;
-  totals.handler_ns += handler_ns_;
-  rate_.look(now_ns, totals);
+  rate_.look(now_ns, stacks_.weight_total_ns());
   blocks_.pass(mono_ns());
   if (agent_options().waits && waits_.look(mono_ns())) pace_.look_again_soon();
   python_write_codes(log_);

@@ -9,7 +9,7 @@
 #include "background/mappings.h"
 #include "background/pace.h"
 #include "background/stacks.h"
-#include "engine/tick_rate.h"
+#include "engine/shared_rate.h"
 #include "log/writer.h"
 #include "threads/thread.h"
 #include "waits/waits.h"
@@ -49,7 +49,7 @@ class Recorder {
   WaitRecorder waits_;
   Blocks blocks_;
   Mappings mappings_;
-  TickRate rate_;
+  SharedRate rate_;
   CounterWriter counters_;
   LossWriter losses_;
   log::ProcessOrigin origin_ = log::ProcessOrigin::Started;

@@ -23,7 +23,6 @@ bool read_options(Options* out) {
   out->rate_hz = static_cast<uint32_t>(rate < kMinRateHz ? kMinRateHz : rate > kMaxRateHz ? kMaxRateHz : rate);
   out->full_rate_threads =
       static_cast<uint32_t>(number_of("SONDE_AGENT_FULL_RATE_THREADS", out->full_rate_threads) & 0xffff);
-  out->handler_ppm = static_cast<uint32_t>(number_of("SONDE_AGENT_HANDLER_PPM", 0) & 0xfffff);
   const char* engine = getenv("SONDE_AGENT_ENGINE");
   if (engine && !std::strcmp(engine, "timer+kernel")) out->engine = EngineChoice::TimerKernel;
   if (engine && !std::strcmp(engine, "perf+kernel")) out->engine = EngineChoice::PerfKernel;

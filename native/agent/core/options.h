@@ -12,7 +12,6 @@ struct Options {
   char folder[400] = {};            // SONDE_AGENT_FOLDER: the recording; logs go to folder/raw
   uint32_t rate_hz = 100;           // SONDE_AGENT_RATE: samples per second of CPU time and thread
   uint32_t full_rate_threads = 4;   // SONDE_AGENT_FULL_RATE_THREADS: more busy ones share their ticks; 0: never
-  uint32_t handler_ppm = 0;         // SONDE_AGENT_HANDLER_PPM: of CPU time, before ticks grow rarer; 0: never
   EngineChoice engine = EngineChoice::Auto;  // SONDE_AGENT_ENGINE: auto or a name of engine/engine.h
   bool waits = true;                // SONDE_AGENT_WAITS=0: no off-CPU snapshots
   bool blocks = false;              // SONDE_AGENT_BLOCKS=1: random on/off blocks, to measure overhead

@@ -10,7 +10,7 @@
 #include "engine/grid.h"
 #include "engine/perf_event.h"
 #include "engine/scheduler_tick.h"
-#include "engine/tick_rate.h"
+#include "engine/shared_rate.h"
 
 namespace sonde {
 namespace {

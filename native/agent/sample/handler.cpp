@@ -17,7 +17,7 @@
 #include "engine/engine.h"
 #include "engine/grid.h"
 #include "engine/kernel_stack.h"
-#include "engine/tick_rate.h"
+#include "engine/shared_rate.h"
 #include "log/loss.h"
 #include "pools/origin.h"
 #include "pools/owner.h"

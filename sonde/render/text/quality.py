@@ -21,7 +21,7 @@ def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
 
     `clock`: how far the times of torch's profiler may be off (`within_ns`, the worst window), and how much
     its clock ran fast (`drift`, a share; below 0: slow) where that had to be corrected.
-    `rate`: what was asked for and how rarely a thread ticked at times, where stacks were deep or many threads busy.
+    `rate`: what was asked for and how rarely a thread ticked at times, where many busy threads shared their ticks.
     """
     found: dict[str, Any] = quality({name: recording.table(name) for name in TABLES}).as_json()
     counters = recording.table("counters")
@@ -69,8 +69,8 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         page.line(f"Per sample: walking the stacks {walk}, the whole handler {whole}")
     if rate := data.get("rate"):
         page.line(
-            f"Ticks: at times {rate['lowest_hz']:g} a second instead of {rate['asked_hz']:g}, because stacks were deep "
-            "or many threads busy; a sample then stands for more time"
+            f"Ticks: many threads were busy and shared them, each as rarely as {rate['lowest_hz']:g} a second "
+            f"instead of {rate['asked_hz']:g}; a sample then stands for more time"
         )
     lost = {cause: n for cause, n in data["lost"].items() if n}
     page.line("Lost: " + (", ".join(f"{count(n)} {cause}" for cause, n in lost.items()) or "nothing"))
