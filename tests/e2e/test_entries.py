@@ -95,7 +95,10 @@ def jupyter_python() -> str:
         sys.executable if importlib.util.find_spec("ipykernel") else os.environ.get("SONDE_JUPYTER_PYTHON")
     )
     if python is None:
-        pytest.skip("needs ipykernel and nbconvert here or in the Python that SONDE_JUPYTER_PYTHON names")
+        pytest.skip(
+            "needs ipykernel and nbconvert here or in the Python that SONDE_JUPYTER_PYTHON names,"
+            " beside torch and what Sonde itself needs"
+        )
     return python
 
 

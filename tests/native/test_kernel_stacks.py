@@ -62,19 +62,23 @@ def test_kernel_functions_stand_under_who_entered_the_kernel(
     assert weights_s(log) == pytest.approx(result.cpu_s, rel=0.02)
     if KernelNames.read(boot_number()).missing:
         pytest.skip("kernel.kptr_restrict hides the kernel's names")
+    assert log.footer is not None
+    alone = weights_s(log) > 0.9 * (log.footer.end_ns - log.header.start_ns) / 1e9
+    # A thread that loses its CPU in the kernel comes back at another moment than the one that perf was told.
+    least = 0.7 if rate_hz == 1000 else 0.6 if alone else 0.25
     stacks = weighed_stacks(assemble([log], Resolver(tmp_path)))
     total = sum(weight for _, weight in stacks)
     for function, deeper in (("reads", "read"), ("faults", "fault")):
         under = [(names, weight) for names, weight in stacks if function in names]
         in_kernel = [(names, weight) for names, weight in under if names[-1].startswith("[kernel] ")]
         # Nearly all of both functions' time is the kernel's; their own instructions are a handful.
-        assert sum(w for _, w in in_kernel) > 0.7 * sum(w for _, w in under) > 0.1 * total
+        assert sum(w for _, w in in_kernel) > least * sum(w for _, w in under) > least * 0.1 * total
         for names, _ in in_kernel:  # nothing of the kernel above user code, nothing of user code below
             first = next(i for i, name in enumerate(names) if name.startswith("[kernel] "))
             assert first > names.index(function)
             assert all(name.startswith("[kernel] ") for name in names[first:])
         entered = [w for names, w in in_kernel if any(deeper in name for name in names if "[kernel]" in name)]
-        assert sum(entered) > 0.5 * sum(w for _, w in under)
+        assert sum(entered) > 0.7 * sum(w for _, w in in_kernel)
     crossed = [names for names, _ in stacks if "reads" in names and any("page_fault" in n for n in names)]
     assert len(crossed) < 0.02 * len(stacks)  # the buffer's own first touch
     assert not any(names and "sonde" in names[-1] for names, _ in stacks)

@@ -25,6 +25,7 @@ from sonde.symbols.shorten import shorten
 from sonde.symbols.torchnames import Operator, operator_of
 
 FLAG_DECODED, FLAG_SCANNED, FLAG_EVAL, FLAG_SIGNAL, FLAG_KERNEL, FLAG_OWNER = 2, 4, 8, 16, 32, 64
+EVALUATION = "_PyEval_EvalFrameDefault"
 
 
 # Where the kernel hides its addresses or the machine has been started anew: one frame for all of its part.
@@ -139,7 +140,8 @@ class NativeFrames:
         known = self._resolved[place]
         if flags & FLAG_EVAL:
             # Python frames take its place: where exactly it stands in the interpreter is of no interest.
-            known = replace(known, frames=())
+            # The agent found it by its export and its jumps: a stripped interpreter has no name for the cold part.
+            known = replace(known, frames=(), name=known.name or EVALUATION)
         frames = self._library_frames(place, known)
         numbers = tuple(self._table.number(frame) for frame in frames)
         return NodeFrames(numbers, operator_of(frames[0].full_name or ""), heuristic)

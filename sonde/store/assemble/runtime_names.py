@@ -46,5 +46,6 @@ def python_is_runtime(name: str, file: str) -> bool:
     if file.endswith("/torch/nn/modules/module.py"):
         return _PYTHON_NAMES.search(name) is not None
     if file.endswith("/threading.py"):
-        return name in ("Thread._bootstrap", "Thread._bootstrap_inner")
+        # 3.10 has no qualified names.
+        return name.removeprefix("Thread.") in ("_bootstrap", "_bootstrap_inner")
     return _PYTHON_FILES.search(file) is not None

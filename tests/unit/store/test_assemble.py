@@ -12,6 +12,7 @@ from sonde.analyze.labels import frame_labels
 from sonde.columns import Table
 from sonde.store import raw
 from sonde.store.assemble import ProcessFacts, assemble
+from sonde.store.assemble.runtime_names import python_is_runtime
 from sonde.symbols.kernel import KernelFunction, KernelNames
 from tests.unit.store.logs import BASE, LogBuilder
 
@@ -52,6 +53,22 @@ def test_python_frames_stand_at_the_evaluation_frames_that_run_them() -> None:
         f"{EVAL};key (model.py:30);compare (model.py:40);list_sort"
     ]
     assert losses_of(tables) == {}
+
+
+def test_the_evaluation_frame_of_a_stripped_interpreter_has_its_name_and_is_machinery() -> None:
+    log = LogBuilder()
+    nameless = log.node(log.native("main"), BASE + 0x8010, flags=8)  # the agent knows it, no symbol does
+    log.sample(native=nameless, python=log.python("<module>", entry=("<module>",)))
+    tables = run(log)
+    assert stacks_of(tables) == [f"main;{EVAL};<module> (model.py:10)"]
+    frames = tables["frames"]
+    assert frames.array("runtime")[frames.text("name").tolist().index(EVAL)]
+
+
+@pytest.mark.parametrize("name", ["Thread._bootstrap", "_bootstrap_inner"])
+def test_the_start_of_a_thread_is_machinery_with_and_without_qualified_names(name: str) -> None:
+    assert python_is_runtime(name, "/usr/lib/python3.10/threading.py")
+    assert not python_is_runtime(name, "/home/me/model.py")
 
 
 def test_an_evaluation_frame_that_has_not_begun_stays_native() -> None:
