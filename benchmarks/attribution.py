@@ -47,7 +47,8 @@ def main() -> None:
                 if done.returncode:
                     print(f"{workload} {peer.name} failed: {done.stderr[-300:]}", flush=True)
                     continue
-                row = {"workload": workload, "profiler": peer.name, **READERS[peer.name](output, done.stdout)}
+                found = READERS[peer.name](output, done.stdout)
+                row = {"workload": workload, "profiler": peer.name, "seconds": seconds, **found}
             rows.append(row)
             shown = "  ".join(f"{k} " + ("–" if row[k] is None else f"{row[k]:.1%}") for k in COLUMNS)
             samples = "no" if row["samples"] is None else row["samples"]
