@@ -1,5 +1,6 @@
 # make demo   from nothing to a report of examples/vae.py
 # make test   from nothing to all tests passed
+# make wheel  from nothing to what a release uploads, into dist
 # Everything they make lives in .venv, .make, build and demo; both may be repeated at any time.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -12,10 +13,11 @@ SONDE := $(VENV)/bin/sonde
 NATIVE_SOURCES := $(shell find native CMakeLists.txt -type f \( -name '*.cpp' -o -name '*.h' -o -name '*.S' -o -name 'CMakeLists.txt' \))
 # Tests that start programs but look at no clock: they may share the cores. The rest runs alone. (Beside other work the
 # stamps of torch's profiler were seen to run 0.5 % fast within a window: what joins by time is among the rest.)
-SIDE_BY_SIDE := tests/browser tests/readers tests/native \
+SIDE_BY_SIDE := tests/browser tests/readers tests/native tests/guests \
   $(addprefix tests/workloads/,unwind observer jit test_key_averages.py) \
-  $(addprefix tests/e2e/test_,examples.py entries.py memory_view.py mxnet.py trainers.py) \
-  $(addprefix tests/lifecycle/test_,compile.py install.py native_parts.py)
+  $(addprefix tests/e2e/test_,examples.py entries.py memory_view.py mxnet.py trainers.py no_other_file.py private.py two_doors.py) \
+  $(addprefix tests/lifecycle/test_,compile.py install.py native_parts.py always_runs.py bootstrap.py check_limits.py \
+    confined.py fuzz.py other_libc.py surroundings.py)
 # Many tests hold Sonde against the clocks of a machine that others share. With SECOND_CHANCE=1, as in CI, what failed
 # runs once more, all by itself, after everything that it said the first time has been printed. At home a test that fails
 # once in twenty runs is a fault to be found.
@@ -24,10 +26,10 @@ pytest = $(PY) -m pytest -q $(1) || { [ $$? = 1 ] && [ $(SECOND_CHANCE) = 1 ] &&
   $(PY) -m pytest -q $(filter-out -n 2,$(1)) --last-failed --last-failed-no-failures none; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak proofs fuzz traces web native clean
+.PHONY: help demo test lint bench soak proofs fuzz traces web native wheel wheel-test test-wheel clean
 
 help:
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: .make/demo-environment .make/native  ## profile examples/vae.py and write its report
 	@mkdir -p demo
@@ -48,31 +50,53 @@ lint: .make/test-environment  ## ruff, mypy --strict, import boundaries, report 
 	$(PY) web/check_bundle.py
 
 bench: .make/bench-environment .make/native  ## every benchmark beside its peers; writes benchmarks/results
-	for script in benchmarks/[a-z]*.py; do case $$script in */__init__.py|*/environment.py|*/peers.py|*/soak.py|*/split.py|*/guest_suites.py|*/size.py|*/turns.py) continue;; esac; \
+	for script in benchmarks/[a-z]*.py; do case $$script in */__init__.py|*/environment.py|*/peers.py|*/soak.py|*/split.py|*/guest_suites.py|*/guests.py|*/kills.py|*/memory.py|*/sanitizers.py|*/size.py|*/turns.py) continue;; esac; \
 	  echo "== $$script"; $(PY) -m "benchmarks.$$(basename $$script .py)"; done
 
 soak: .make/test-environment .make/native  ## ten minutes of threads, forks, libraries and exceptions at 2000 Hz
 	$(PY) -m benchmarks.soak
 
-proofs: .make/test-environment .make/native  ## known answers, bytes on disk, CPython's own tests under the agent (an hour)
+# What docs/promises.md promises, measured. All of it takes some three hours; each line runs by itself.
+proofs: .make/test-environment .make/guests-environment/ready .make/native  ## everything that docs/promises.md promises, measured (three hours)
 	$(PY) -m benchmarks.split
 	$(PY) -m benchmarks.size
-	ulimit -Sn 4096; $(PY) -m benchmarks.guest_suites
+	$(PY) -m benchmarks.guests --python .make/guests-environment/bin/python --rounds 10
+	$(PY) -m benchmarks.guests --python .make/guests-environment/bin/python --rounds 30 --only jax
+	$(PY) -m benchmarks.guests --python all --built-in
+	$(PY) -m benchmarks.kills --moments 1000
+	$(PY) -m benchmarks.memory
+	$(PY) -m benchmarks.sanitizers
+	ulimit -Sn 4096; $(PY) -m benchmarks.guest_suites --python all
 
-fuzz: .make/test-environment  ## the native readers under libFuzzer with sanitizers
+fuzz: .make/test-environment .make/native  ## every reader: native ones under libFuzzer with sanitizers, the rest mutated
 	native/tests/fuzz/run.sh 600
-	$(PY) -m tests.fuzz.trace_mutations --count 100000 ../shared/data/traces/malformed/*.json*
+	$(PY) -m tests.fuzz.campaign --seconds 120 --results build/fuzz/results.json
 
 traces: .make/test-environment .make/native  ## every real trace against a plain reading of its JSON
-	SONDE_ALL_TRACES=1 $(PY) -m pytest -q tests/unit/importers
+	SONDE_ALL_TRACES=1 $(PY) -m pytest -q tests/unit/ingest
 
 web: .make/web  ## build the report's page into sonde/render/assets
 	cd web && npm --silent run check && npm --silent run build
 
 native: .make/native  ## the C++ libraries, into sonde/_native
 
+WHEEL = $(firstword $(wildcard dist/sonde_profiler-*-manylinux_2_17_x86_64.whl))
+SUITES ?= bookworm trixie sid bullseye
+
+wheel:  ## sdist, manylinux wheel, SBOM and checksums into dist, byte by byte the same anywhere
+	@scripts/wheel/build.sh dist build/wheel-tools '$(PYTHON)'
+
+wheel-test: wheel  ## build it again elsewhere and compare; install it in clean Debian roots (as root, many minutes)
+	@scripts/wheel/again.sh dist '$(PYTHON)'
+	@scripts/packages.sh debootstrap
+	@for suite in $(SUITES); do tests/install/clean_root.sh $$suite "$(WHEEL)"; done
+	@tests/install/clean_root.sh bookworm "$(WHEEL)" build/roots '$(TORCH)'
+
+test-wheel: wheel  ## the test suite against the installed wheel; TESTS="tests/unit …" for a part of it
+	@scripts/wheel/suite.sh "$(WHEEL)" build/wheel-suite '$(PYTHON)' '$(TORCH)' $(TESTS)
+
 clean:  ## remove everything that make made
-	rm -rf .venv .make build demo sonde/_native
+	rm -rf .venv .make build demo dist sonde/_native
 
 .make/native: $(NATIVE_SOURCES)
 	@mkdir -p .make
@@ -88,6 +112,15 @@ clean:  ## remove everything that make made
 	@if command -v npm >/dev/null; then echo "[set-up] npm packages of the report" >&2; \
 	  cd web && npm install --silent --no-save --no-audit --no-fund; \
 	else echo "[set-up] no npm here: tests of the page's own code are skipped" >&2; fi
+	@touch $@
+
+# Packages of the guests that `make proofs` profiles, apart from Sonde's own. None of them needs torch.
+.make/guests-environment/ready: tests/guests/packages.txt
+	@echo "[set-up] the guests' packages (a few minutes the first time)" >&2
+	@$(PYTHON) -m venv .make/guests-environment
+	@.make/guests-environment/bin/python -m pip install -qq --disable-pip-version-check -r $< || \
+	  for package in $$(grep -v '^#' $<); do .make/guests-environment/bin/python -m pip install -qq \
+	  --disable-pip-version-check $$package || echo "[set-up] not here: $$package" >&2; done
 	@touch $@
 
 .make/bench-environment: .make/test-environment

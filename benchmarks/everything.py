@@ -6,13 +6,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from sonde.analyze.achieved import device_name_in
-from sonde.analyze.device_by_op import call_times, device_by, module_key
-from sonde.analyze.device_events import device_work
-from sonde.analyze.device_memory import device_memory
-from sonde.analyze.kernel_table import kernel_origins
-from sonde.analyze.rank_summary import RankSummary, summarise
-from sonde.importers import kineto
+from sonde.analyze.device.achieved import device_name_in
+from sonde.analyze.device.by_op import call_times, device_by, module_key
+from sonde.analyze.device.events import device_work
+from sonde.analyze.device.kernel_table import kernel_origins
+from sonde.analyze.device.memory import device_memory
+from sonde.analyze.ranks.summary import RankSummary, summarise
+from sonde.ingest.kineto import reader as kineto
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """CPython's own tests of threads, signals, processes and tracing, and numpy's, without and with the agent.
 
-Usage: python -m benchmarks.guest_suites [--python PYTHON …] [--modules NAME …] [--rounds N] [--rate HZ]
+Usage: python -m benchmarks.guest_suites [--python PYTHON … | all] [--modules NAME …] [--rounds N] [--rate HZ]
 
-A module is one of CPython's (test_threading) or a package whose tests pytest runs (numpy, numpy.linalg).
+A module is one of CPython's (test_threading) or a package whose tests pytest runs (numpy, numpy.linalg). `all` is this
+interpreter and every version from 3.10 to 3.13 found in PATH or in pyenv's folder. What is not there, an interpreter,
+a module or a package, is named as missing.
 
 Every module runs as it is and under `sonde run`; outcomes are compared test by test. Where they differ, the
 module runs again both ways, `--rounds` times in all: a test that is not steady without the agent is named
@@ -23,23 +25,41 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from benchmarks.environment import write
+from benchmarks.environment import foreground, interpreters, write
 
 RUNNER = Path(__file__).parent / "workloads" / "outcomes.py"
 ROOT = Path(__file__).parents[1]
 TIMEOUT_S = 1800.0
 MODULES = (
+    "test_thread",
     "test_threading",
     "test_signal",
     "test_subprocess",
     "test_asyncio",
     "test_multiprocessing_fork",
+    "test_fork1",
     "test_gc",
+    "test_generators",
     "test_sys_settrace",
     "test_faulthandler",
     "numpy",
 )
 Outcomes = dict[str, str]
+
+
+class NotThereError(Exception):
+    """The interpreter does not have the module."""
+
+
+def require(python: str, module: str) -> None:
+    """Raise when `python` has no such tests."""
+    names = [f"test.{module}"] if module.startswith("test_") else [module, "pytest"]
+    if module.startswith("test_multiprocessing_"):
+        names = ["test._test_multiprocessing"]  # see workloads/outcomes.py
+    asked = "import importlib.util as u, sys; print(*[m for m in sys.argv[1:] if not u.find_spec(m)])"
+    done = subprocess.run([python, "-c", asked, *names], capture_output=True, text=True, check=True)
+    if done.stdout.strip():
+        raise NotThereError(f"no {' and no '.join(done.stdout.split())}")
 
 
 @dataclass
@@ -140,14 +160,29 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--python", nargs="+", default=[sys.executable], help="interpreters whose tests run")
+    parser.add_argument(
+        "--python",
+        nargs="+",
+        default=[sys.executable],
+        help="interpreters whose tests run; all: 3.10 to 3.13",
+    )
     parser.add_argument("--modules", nargs="+", default=list(MODULES))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rate", type=int, default=1000)
     options = parser.parse_args()
+    foreground()
     results = []
-    for python in options.python:
+    pythons, absent = interpreters(options.python)
+    for name in absent:
+        print(f"{name}: missing", flush=True)
+    for python in pythons:
         for module in options.modules:
+            try:
+                require(python, module)
+            except NotThereError as error:
+                absent.append(f"{python} {module}: {error}")
+                print(f"{python} {module}: missing, {error}", flush=True)
+                continue
             result = compare(python, module, options.rounds, options.rate)
             results.append(result)
             verdict = f"{len(result.different)} differ" if result.different else "the same"
@@ -156,7 +191,11 @@ def main() -> int:
                 print(f"  DIFFERENT {test}: {' '.join(seen)}", flush=True)
             for test, seen in result.unsteady.items():
                 print(f"  unsteady {test}: {' '.join(seen)}", flush=True)
-    print(write("guest_suites", {"rate_hz": options.rate, "rows": [asdict(r) for r in results]}))
+    print(
+        write(
+            "guest_suites", {"rate_hz": options.rate, "missing": absent, "rows": [asdict(r) for r in results]}
+        )
+    )
     return 1 if any(r.different for r in results) else 0
 
 

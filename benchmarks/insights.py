@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.environment import write
-from sonde.experiment.statistics import t_quantile
-from sonde.importers import open_any
+from sonde.ingest import open_any
 from sonde.insights.engine import judge as all_rules
 from sonde.insights.to_json import report_json
+from sonde.statistics.student import t_quantile
 
 PITFALLS = Path(__file__).parents[1] / "examples" / "pitfalls"
 PRINTED = re.compile(r"^median step ([0-9.]+) ms, mean ([0-9.]+) ms", re.MULTILINE)

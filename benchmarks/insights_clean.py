@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.environment import write
-from sonde.importers import open_any
+from sonde.ingest import open_any
 from sonde.insights.engine import judge
 
 ROOT = Path(__file__).parents[1]

@@ -36,7 +36,7 @@ def main() -> None:
 
 def measure(lines: int, stamped: bool) -> dict[str, Any]:
     """Read a log of so many lines; with the peak memory of this process."""
-    from sonde.importers import onednn_log
+    from sonde.ingest.verbose import onednn_log
 
     text = gzip.decompress(SOURCE.read_bytes()).decode()
     rows = [line + "\n" for line in text.splitlines() if "verbose" in line.lower()]

@@ -28,7 +28,7 @@ import numpy as np
 
 from benchmarks.environment import write
 from benchmarks.peers import LOOP, Peer, present, surroundings
-from sonde.analyze.overhead import typical
+from sonde.analyze.recording.overhead import typical
 
 
 def main() -> None:

@@ -26,8 +26,8 @@ from typing import Any
 from benchmarks.environment import write
 from benchmarks.everything import Measured, everything
 from benchmarks.replicate import multiply_ranks
-from sonde.analyze.gpu_summary import gpu_summary
-from sonde.importers import engines
+from sonde.analyze.ranks.comparison import gpu_summary
+from sonde.ingest.ranks import engines
 
 
 def measure(files: list[Path], engine: str) -> tuple[dict[str, Any], str]:

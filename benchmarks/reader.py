@@ -35,14 +35,14 @@ LARGE_COPIES = 14
 
 
 def sonde_columns(path: Path) -> int:
-    from sonde.importers.trace_library import NativeTrace
+    from sonde.ingest.kineto.trace_library import NativeTrace
 
     with NativeTrace(path) as trace:
         return trace.fact("events")
 
 
 def sonde_tables(path: Path) -> int:
-    from sonde.importers import kineto
+    from sonde.ingest.kineto import reader as kineto
 
     events: int = kineto.read(path).meta.details["trace"]["events"]
     return events
@@ -153,7 +153,6 @@ def measure(name: str, path: Path) -> None:
     if name.startswith("sonde"):  # loading the library is not reading
         import numpy  # noqa: F401
 
-        from sonde.importers import kineto  # noqa: F401
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak, which came with the fork
     rss_before = status_bytes("VmRSS")
     before, wall_s = cpu_seconds(), time.perf_counter()

@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 def main() -> None:
     from benchmarks.everything import everything
-    from sonde.analyze.gpu_summary import gpu_summary
-    from sonde.importers import engines
+    from sonde.analyze.ranks.comparison import gpu_summary
+    from sonde.ingest.ranks import engines
 
     wall = time.perf_counter()
     got = engines.run(everything, [Path(p) for p in sys.argv[1:]], workers=2)

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.environment import write
-from sonde.store.rawlog import read_raw_log
+from sonde.ingest.agent.decode import read_raw_log
 
 STEADY = Path(__file__).parent / "workloads" / "steady.py"
 

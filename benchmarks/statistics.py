@@ -21,10 +21,10 @@ from benchmarks.environment import write
 from benchmarks.trials.machine import Machine
 from benchmarks.trials.series import Series, starts
 from benchmarks.trials.share import interval_of_share
-from sonde.experiment.arm import Arm, Measurement
-from sonde.experiment.paired import FLOOR_PAIRS, Paired
-from sonde.experiment.statistics import welch
-from sonde.experiment.verdict import LOOKS
+from sonde.experiment.design.arm import Arm, Measurement
+from sonde.experiment.measure.paired import FLOOR_PAIRS, Paired
+from sonde.statistics.groups import welch
+from sonde.statistics.verdict import LOOKS
 
 LONGEST_DESIGN = 2 * (FLOOR_PAIRS + LOOKS[-1])  # launches
 EFFECTS = (0.0, 0.01, 0.03, 0.10)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes the virtual environment of this clone: environment.sh VENV PYTHON KIND TORCH
+# Makes the virtual environment of this clone: environment.sh VENV PYTHON KIND TORCH [WHEEL]
 # KIND demo: what the demo needs. KIND test: that, and the tools of `make test` and `make lint`.
 # KIND bench: that, and the tools that Sonde is measured beside.
-# The clone itself is put on the environment's path, so that there is one copy of Sonde.
+# The clone itself is put on the environment's path, so that there is one copy of Sonde; with WHEEL that is installed instead.
 set -euo pipefail
-venv=$1 python=$2 kind=$3 torch=$4
+venv=$1 python=$2 kind=$3 torch=$4 wheel=${5:-}
 
 say() { printf '\033[2m[set-up]\033[0m %s\n' "$*" >&2; }
 
@@ -19,7 +19,7 @@ if [ ! -x "$venv/bin/python" ]; then
 fi
 pip=("$venv/bin/python" -m pip install -qq --disable-pip-version-check)
 say "numpy, duckdb, rich, $torch (a minute or two the first time)"
-"${pip[@]}" "numpy>=1.23" "duckdb>=1.1" "rich>=13" "$torch"
+"${pip[@]}" "numpy>=1.23" "duckdb>=1.2" "rich>=13" "$torch"
 if [ "$kind" = bench ]; then
   say "the peers that benchmarks measure: py-spy, scalene, austin, orjson, msgspec, pysimdjson, HTA"
   "${pip[@]}" py-spy scalene "austin-dist<4" orjson msgspec pysimdjson "HolisticTraceAnalysis==0.5.0" "pandas<3" || {
@@ -31,6 +31,10 @@ if [ "$kind" = test ]; then
     "mypy>=1.10" "ruff>=0.8" "import-linter>=2"
   say "other tools' readers: perfetto's messages, JSON schema"
   "${pip[@]}" perfetto jsonschema || echo "[set-up] not here, so tests that use them are skipped: perfetto, jsonschema" >&2
+fi
+if [ -n "$wheel" ]; then
+  "${pip[@]}" --no-deps --force-reinstall "$wheel"
+  exit 0
 fi
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 pwd > "$site/sonde-clone.pth"

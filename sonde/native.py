@@ -42,5 +42,5 @@ def _existing(name: str) -> Path:
             return folder / name
     raise EnvironmentLacks(
         f"{name} is missing from {_FOLDER}",
-        "install Sonde with: pip install .   (or, in a clone: make native)",
+        "install Sonde again: pip install --force-reinstall sonde-profiler   (in a clone: make native)",
     )

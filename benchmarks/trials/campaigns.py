@@ -21,13 +21,13 @@ import numpy as np
 
 from benchmarks.environment import write
 from benchmarks.trials.share import interval_of_share
-from sonde.experiment.arm import Arm
-from sonde.experiment.journal import Journal
-from sonde.experiment.knobs import KNOBS, Place, Setting
-from sonde.experiment.launches import LaunchMeasure
-from sonde.experiment.paired import Paired
-from sonde.experiment.place import this_place
-from sonde.experiment.tune import tune
+from sonde.experiment.design.arm import Arm
+from sonde.experiment.design.place import this_place
+from sonde.experiment.measure.launches import LaunchMeasure
+from sonde.experiment.measure.paired import Paired
+from sonde.experiment.proving.journal import Journal
+from sonde.experiment.tuning.knobs import KNOBS, Place, Setting
+from sonde.experiment.tuning.tune import tune
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 WORKLOADS = Path(__file__).resolve().parents[1] / "workloads"

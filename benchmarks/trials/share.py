@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.experiment.statistics import incomplete_beta
+from sonde.statistics.student import incomplete_beta
 
 
 def interval_of_share(hits: int, trials: int, alpha: float = 0.05) -> tuple[float, float]:

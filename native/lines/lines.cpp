@@ -9,6 +9,9 @@
 // In a Python process it sleeps until an observer calls sonde_lines_start: torch is asked
 // to print in some steps only. Any other program has no such switch, so the variables that
 // make the libraries print are set for it, and it is recorded from start to end.
+#ifndef __NO_INLINE__
+#define __NO_INLINE__ 1  // else stdio.h defines vprintf itself, and clang takes ours for a second definition
+#endif
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -48,7 +51,7 @@ bool starts_with_marker(const char* text, size_t size) {
 int open_log() {
   char path[4200];
   snprintf(path, sizeof path, "%s/%d.primitives.log", folder, static_cast<int>(getpid()));
-  int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0) return -1;
   int high = fcntl(fd, F_DUPFD_CLOEXEC, kHighDescriptor);
   if (high < 0) return fd;

@@ -28,7 +28,7 @@ void note(const char* why) {
   if (!folder) return;
   char path[PATH_MAX + 32];
   snprintf(path, sizeof path, "%s/raw/%d.shapes.txt", folder, static_cast<int>(getpid()));
-  int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0) return;
   dprintf(fd, "%s\n", why);
   close(fd);

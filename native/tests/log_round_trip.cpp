@@ -35,7 +35,7 @@ int main(int, char** argv) {
   std::vector<char> huge(2u << 20, 'x');
   writer.begin(log::Record::Statistics).bytes(huge.data(), huge.size()).number(1);
   writer.end();  // refused whole
-  writer.begin(log::Record::Statistics).text("refused").number(writer.write_failures());
+  writer.begin(log::Record::Statistics).text("refused").number(writer.refused());
   writer.end();
   writer.begin(log::Record::Statistics).text("epochs").number(stacks.epoch());
   writer.end();

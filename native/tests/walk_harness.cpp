@@ -51,6 +51,8 @@ __attribute__((visibility("default"))) uint8_t sonde_test_flags[4096];
 __attribute__((visibility("default"))) int sonde_test_end;
 }
 
+EXPORT uint64_t sonde_test_faults() { return guarded_fault_count(); }
+
 EXPORT int sonde_test_walk(uint64_t stack_low, uint64_t stack_high, uint32_t known, int exact) {
   static NativeFrame frames[4096];
   static RuleCache* cache = new_rule_cache();

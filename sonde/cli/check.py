@@ -25,29 +25,31 @@ class Check:
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--torch", action="store_true", help="ask torch in a child process")
         parser.add_argument("--python", metavar="PATH", help="the Python to ask (default: this one)")
-        parser.add_argument("--pid", help="look at a running process instead of this one")
+        parser.add_argument("--pid", help="check a running process instead of this one")
         parser.add_argument(
-            "--roof", action="store_true", help="measure peak rates and bandwidths (under 20 s) and keep them"
+            "--roof",
+            action="store_true",
+            help="measure peak compute rates and bandwidths (under 20 s) and save them",
         )
         parser.add_argument(
             "--why",
             type=Path,
             metavar="REC",
-            help="ask oneDNN why it took the weak kernels of a recording or log",
+            help="ask oneDNN why it chose the slow kernels of a recording or log",
         )
         parser.add_argument("--json", action="store_true", help="print {facts, findings} as JSON")
         parser.add_argument(
             "--strict", action="store_true", help="exit 1 when there is an error or a warning"
         )
         parser.add_argument(
-            "--root", type=Path, default=Path("/"), help="read /proc and /sys below this folder"
+            "--root", type=Path, default=Path("/"), help="read /proc and /sys under this folder"
         )
 
     def run(self, options: argparse.Namespace) -> int:
         from sonde.errors import InputError, UsageError
         from sonde.machine import facts as machine_facts
         from sonde.machine import findings as machine_findings
-        from sonde.machine import torch_probe
+        from sonde.machine import installation, torch_probe
         from sonde.machine.tree import Tree
 
         pid = options.pid or "self"
@@ -60,7 +62,7 @@ class Check:
             raise InputError(f"process {pid} does not exist or belongs to another user")
         torch = torch_probe.ask(options.python) if options.torch or options.python else None
         facts = machine_facts.gather(tree, pid, torch=torch)
-        findings = machine_findings.find(facts)
+        findings = [*(installation.find() if tree.live else []), *machine_findings.find(facts)]
         roofs = _roofs(facts, options) if tree.live else None
         why = _reasons(options) if options.why else []
         if options.json:
@@ -103,7 +105,7 @@ def _roofs(facts: Facts, options: argparse.Namespace) -> MeasuredRoofs | None:
 
 def _reasons(options: argparse.Namespace) -> list[Answer]:
     """Ask about the weak kernels that took most time."""
-    from sonde.importers import open_any
+    from sonde.ingest import open_any
     from sonde.machine import dispatch
     from sonde.machine.weak import questions
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
-from sonde.cli.inputs import add_json, fresh_path, open_input
+from sonde import json_text
+from sonde.cli.inputs import add_json, fresh_path, open_noted
 from sonde.errors import UsageError
 
 
@@ -15,10 +15,12 @@ class Diff:
     """Compare recordings: is B slower or faster than A, and where is the difference?
 
     sonde diff A B                    one recording per side
-    sonde diff A1 A2 A3 vs B1 B2 B3   several per side: intervals cover run-to-run differences
+    sonde diff A1 A2 A3 vs B1 B2 B3   several per side: finds smaller differences
 
-    Recordings may be anything that Sonde opens, Kineto traces included. Each row has a
-    95 % interval; rows are shown when they survive the control of false discoveries.
+    Recordings may be anything that Sonde opens, Kineto traces included. Intervals (95 %) cover the
+    differences between runs of one program. With one recording per side these are taken from
+    earlier recordings of the program in the same folder, or else assumed to be 5 %. Rows are
+    shown when they are significant (false discovery rate 5 %).
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -26,37 +28,43 @@ class Diff:
             "recordings", nargs="+", metavar="A… [vs] B…", help="two, or two sets around 'vs'"
         )
         parser.add_argument("--force", action="store_true", help="compare unlike recordings; overwrite FILE")
-        parser.add_argument("--all", action="store_true", help="also rows without a sure difference")
+        parser.add_argument("--all", action="store_true", help="also rows that are not significant")
         parser.add_argument("--limit", type=int, default=8, metavar="N", help="rows per table (default 8)")
         parser.add_argument(
             "--fail-if-slower", metavar="PERCENT",
-            help="exit with 1 when B is surely slower and by more than this, for example 3%%",
+            help="exit with 1 when B is slower and by more than this, for example 3%%",
         )  # fmt: skip
         parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a summary (- for stdout)")
         parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that shows both")
         add_json(parser)
 
     def run(self, options: argparse.Namespace) -> int:
-        from sonde.experiment.difference import difference
-        from sonde.experiment.likeness import likeness
+        from sonde.compare.difference import difference
+        from sonde.compare.likeness import likeness
+        from sonde.compare.remedy import command_that_tells
         from sonde.render.text import diff
         from sonde.render.text.page import Page
+        from sonde.store.earlier import earlier_alike
 
         threshold = parse_percent(options.fail_if_slower) if options.fail_if_slower else None
         names = split_sides(options.recordings)
-        sides = [[open_input(Path(name)) for name in side] for side in names]
+        sides = [[open_noted(Path(name)) for name in side] for side in names]
         alike = likeness(sides[0], sides[1])
         if alike.unlike and not options.force:
             raise UsageError(
                 "these recordings are not alike; " + "; ".join(alike.unlike),
                 "record both the same way, or add --force",
             )
-        found = diff.data(difference(sides[0], sides[1]), alike, names)
+        every = [*sides[0], *sides[1]]
+        earlier = [earlier_alike(side[0], every) for side in sides]
+        told = difference(sides[0], sides[1], earlier)
+        command = command_that_tells(sides, names, told.judgement.more_runs)
+        found = diff.data(told, alike, names, command)
         if options.html:
             from sonde.render.html import write_diff_report
 
             target = fresh_path(options.html, options.html, options.force)
-            write_diff_report(sides[0][0], sides[1][0], target, comparison=found)
+            write_diff_report(sides[0][0], sides[1][0], target, found)
             print(target.resolve().as_uri(), file=sys.stderr)
         if options.markdown:
             text = diff.markdown(found, options.limit)
@@ -67,7 +75,7 @@ class Diff:
                     text, encoding="utf-8"
                 )
         if options.json:
-            print(json.dumps(found, ensure_ascii=False, allow_nan=False))
+            print(json_text.dumps(found))
         elif str(options.markdown) != "-":
             diff.show(found, Page(), options.all, options.limit)
         return self._exit_code(found, threshold)

@@ -1,4 +1,4 @@
-"""What the verbs that run experiments share: options, the journal, the live line, and how they end."""
+"""What the commands that run experiments share: options, the journal, the live line, and how they end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from sonde.errors import SondeError, Terminated, UsageError
 
 if TYPE_CHECKING:
-    from sonde.experiment.journal import Journal
+    from sonde.experiment.proving.journal import Journal
     from sonde.render.text.experiments import ProgressLine
 
 
@@ -27,18 +27,22 @@ def add_experiment(parser: argparse.ArgumentParser, budget_minutes: float) -> No
         "--budget", type=float, default=budget_minutes, metavar="MINUTES",
         help=f"time to spend (default {budget_minutes:g})",
     )  # fmt: skip
-    parser.add_argument("--journal", type=Path, metavar="FILE", help="keep launches here, and resume from it")
+    parser.add_argument(
+        "--journal", type=Path, metavar="FILE", help="write runs to this file, and resume from it"
+    )
     parser.add_argument(
         "--check", default="", metavar="COMMAND",
-        help="shell command whose output must stay the same; the program's own is in $SONDE_OUTPUT "
+        help="shell command whose output must not change; the program's output is in $SONDE_OUTPUT "
         "(default: losses and scores that the program prints)",
     )  # fmt: skip
-    parser.add_argument("--timeout", type=float, default=3600.0, metavar="S", help="end a launch that hangs")
+    parser.add_argument(
+        "--timeout", type=float, default=3600.0, metavar="S", help="stop a run that takes longer than this"
+    )
     parser.add_argument(
         "--one-by-one", action="store_true",
-        help="one launch after the other; by default the two of a pair take turns, a twentieth of a second each",
+        help="run one process at a time; by default the two runs of a pair alternate every 50 ms",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random order")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random order")
 
 
 @dataclass(frozen=True)
@@ -52,9 +56,11 @@ class Laboratory:
 
 
 @contextmanager
-def laboratory(options: argparse.Namespace, verb: str, partial: Callable[[], None]) -> Iterator[Laboratory]:
+def laboratory(
+    options: argparse.Namespace, command: str, partial: Callable[[], None]
+) -> Iterator[Laboratory]:
     """Run an experiment in here. When it is interrupted, `partial` shows what is known and the journal stays."""
-    from sonde.experiment.journal import Journal
+    from sonde.experiment.proving.journal import Journal
     from sonde.render.text.experiments import ProgressLine
 
     if not options.budget > 0:
@@ -62,7 +68,7 @@ def laboratory(options: argparse.Namespace, verb: str, partial: Callable[[], Non
             f"--budget {options.budget:g} leaves no time", "give minutes, for example --budget 15"
         )
     end = time.monotonic() + options.budget * 60
-    path: Path = options.journal or default_journal(verb)
+    path: Path = options.journal or default_journal(command)
     journal = Journal(path)
     line = ProgressLine(sys.stderr, lambda: end - time.monotonic())
     before = signal.signal(signal.SIGTERM, _terminated)  # schedulers and CI end what runs too long by it
@@ -86,11 +92,11 @@ def _terminated(number: int, frame: FrameType | None) -> None:
     raise Terminated
 
 
-def default_journal(verb: str) -> Path:
+def default_journal(command: str) -> Path:
     """A new file among the user's state: old launches are never mixed with new ones unasked."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    return Path(state) / "sonde" / "experiments" / f"{stamp}-{os.getpid()}-{verb}.jsonl"
+    return Path(state) / "sonde" / "experiments" / f"{stamp}-{os.getpid()}-{command}.jsonl"
 
 
 def command_of(words: list[str], example: str) -> tuple[str, ...]:

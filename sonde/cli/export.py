@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sonde.cli.inputs import add_recording, fresh_path, open_input
+from sonde.cli.inputs import add_recording, add_run, fresh_path, open_noted
 from sonde.export import FORMATS
 
 
@@ -20,13 +20,14 @@ class Export:
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         add_recording(parser)
+        add_run(parser)
         parser.add_argument("-f", "--format", required=True, choices=list(FORMATS), metavar="FORMAT")
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
         parser.add_argument("--force", action="store_true", help="overwrite FILE")
 
     def run(self, options: argparse.Namespace) -> int:
         chosen = FORMATS[options.format]
-        recording = open_input(options.recording)
+        recording = open_noted(options.recording, options.run_number)
         write = chosen.writer()
         if options.output is None and (not chosen.binary or not sys.stdout.isatty()):
             sys.stdout.flush()

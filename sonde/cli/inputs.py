@@ -1,9 +1,10 @@
-"""How verbs name, open and create recordings."""
+"""How commands name, open and create recordings."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_recording(parser: argparse.ArgumentParser) -> None:
-    """The recording argument that every reading verb has."""
+    """The recording argument that every reading command has."""
     parser.add_argument(
         "recording",
         type=Path,
@@ -29,21 +30,48 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
-    """Where the traces of a folder are read."""
+    """Where the traces of a folder are read, and which of its runs."""
     parser.add_argument(
         "--engine",
         choices=("local", "ray"),
         default="local",
-        help="where to read the traces of a folder: on this machine, or on Ray (pip install 'sonde[ray]'; "
+        help="where to read the traces of a folder: on this machine, or on Ray (pip install 'sonde-profiler[ray]'; "
         "RAY_ADDRESS names a cluster). The results are the same",
+    )
+    add_run(parser)
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Which of several runs in one folder."""
+    parser.add_argument(
+        "--run",
+        dest="run_number",
+        type=int,
+        metavar="N",
+        help="where the traces of a folder are of several runs: which one, 1 for the first (default: the last)",
     )
 
 
-def open_input(path: Path, engine: str = "local") -> Recording:
+def open_input(path: Path, engine: str = "local", run: int | None = None) -> Recording:
     """Open a recording, or import what another tool wrote."""
-    from sonde.importers import open_any
+    from sonde.ingest import open_any
 
-    return open_any(path, engine)
+    return open_any(path, engine, run)
+
+
+def open_noted(path: Path, run: int | None = None) -> Recording:
+    """The same for commands that print no view: what must be known first goes to stderr."""
+    from sonde.analyze.recording.notes import notes
+
+    recording = open_input(path, run=run)
+    for note in notes(recording.meta.details, recording.meta.options, recording.table):
+        print(f"Note: {note}", file=sys.stderr)
+    return recording
+
+
+def called(path: Path, run: int | None) -> str:
+    """How the next commands name what was opened."""
+    return str(path) if run is None else f"{path} --run {run}"
 
 
 def fresh_path(wanted: Path | None, default: Path, force: bool) -> Path:

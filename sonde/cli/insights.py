@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-from sonde.cli.inputs import add_engine, add_json, open_input
+from sonde import json_text
+from sonde.cli.inputs import add_engine, add_json, called, open_input
 
 
 class Insights:
@@ -24,21 +24,28 @@ class Insights:
         add_json(parser)
 
     def run(self, options: argparse.Namespace) -> int:
+        from sonde.analyze.recording.notes import notes
         from sonde.insights.engine import judge
         from sonde.insights.to_json import report_json
         from sonde.render.text.insights import show_insights
+        from sonde.render.text.notes import show_notes
         from sonde.render.text.page import Page
 
-        found = [(str(path), judge(open_input(path, options.engine))) for path in options.recordings]
+        found = []
+        for path in options.recordings:
+            recording = open_input(path, options.engine, options.run_number)
+            first = notes(recording.meta.details, recording.meta.options, recording.table)
+            found.append((called(path, options.run_number), first, judge(recording)))
         if options.json:
-            said = [{"recording": name, **report_json(report)} for name, report in found]
-            print(
-                json.dumps(said[0] if len(said) == 1 else {"recordings": said}, indent=1, ensure_ascii=False)
-            )
+            said = [
+                {"recording": name, "notes": first, **report_json(report)} for name, first, report in found
+            ]
+            print(json_text.dumps(said[0] if len(said) == 1 else {"recordings": said}, indent=1))
             return 0
         page = Page()
-        for name, report in found:
+        for name, first, report in found:
             if len(found) > 1:
                 page.heading(name)
+            show_notes(first, page)
             show_insights(report, page, name, everything=options.all)
         return 0

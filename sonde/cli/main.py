@@ -1,42 +1,78 @@
-"""Entry point: find the verb, load only its file, run it, print its errors."""
+"""Entry point: find the command, load only its file, run it, print its errors."""
 
 from __future__ import annotations
 
-import argparse
-import importlib
-import inspect
+import contextlib
 import os
 import sys
-from collections.abc import Container, MutableMapping, Sequence
+from typing import TYPE_CHECKING
 
-from sonde.cli.verb import Verb
-from sonde.errors import SondeError
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Container, MutableMapping, Sequence
 
-# verb -> (module, class, one line). The one line is here so that --help imports nothing.
-VERBS: dict[str, tuple[str, str, str]] = {
+    from sonde.cli.command import Command
+
+# Nothing else is imported up here: an interrupt during an import of `main` would meet no handler.
+
+LONGEST_MESSAGE = 2000
+
+# command -> (module, class, one line). The one line is here so that --help imports nothing.
+COMMANDS: dict[str, tuple[str, str, str]] = {
     "run": ("sonde.cli.run", "Run", "run a program and record it"),
+    "demo": ("sonde.cli.demo", "Demo", "profile a built-in example and write its report"),
     "show": ("sonde.cli.show", "Show", "print one view of a recording"),
-    "insights": ("sonde.cli.insights", "Insights", "say what to change, and how much it saves"),
-    "explain": ("sonde.cli.explain", "Explain", "say what a word, operator or frame means"),
-    "report": ("sonde.cli.report", "Report", "write a self-contained HTML page"),
-    "check": ("sonde.cli.check", "Check", "say what this machine offers and what is wrong with it"),
-    "diff": ("sonde.cli.diff", "Diff", "compare recordings: verdict, and where the difference is"),
-    "tune": ("sonde.cli.tune", "Tune", "find the best settings for a program here"),
-    "prove": ("sonde.cli.prove", "Prove", "try an insight's fix and measure what it saves"),
-    "query": ("sonde.cli.query", "Query", "ask a recording with SQL"),
-    "import": ("sonde.cli.import_", "Import", "turn what another tool wrote into a recording"),
-    "export": ("sonde.cli.export", "Export", "write other tools' formats"),
-    "recover": ("sonde.cli.recover", "Recover", "finish a recording whose program was killed"),
-    "pack": ("sonde.cli.pack", "Pack", "put a recording into one file, or unpack it"),
+    "insights": ("sonde.cli.insights", "Insights", "list what to change and how much it saves"),
+    "explain": ("sonde.cli.explain", "Explain", "explain a term, operator or frame"),
+    "report": ("sonde.cli.report", "Report", "write a self-contained HTML report"),
+    "check": ("sonde.cli.check", "Check", "check this machine: features, limits, problems"),
+    "diff": ("sonde.cli.diff", "Diff", "compare recordings and locate the difference"),
+    "tune": ("sonde.cli.tune", "Tune", "find the best settings for a program on this machine"),
+    "prove": ("sonde.cli.prove", "Prove", "measure what an insight's fix saves"),
+    "query": ("sonde.cli.query", "Query", "query a recording with SQL"),
+    "import": ("sonde.cli.import_", "Import", "convert another tool's file to a recording"),
+    "export": ("sonde.cli.export", "Export", "convert a recording to another tool's format"),
+    "recover": ("sonde.cli.recover", "Recover", "finish a recording after a crash"),
+    "pack": ("sonde.cli.pack", "Pack", "pack a recording into one file, or unpack it"),
 }
 
-# These start a program of the user, or ask his torch: it must find the environment as he left it.
-STARTS_PROGRAMS = frozenset({"run", "tune", "prove", "check"})
+# How --help lists them.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Record": ("run", "demo", "recover"),
+    "Look": ("report", "show", "insights", "explain", "query"),
+    "Compare and improve": ("diff", "prove", "tune", "check"),
+    "Exchange": ("import", "export", "pack"),
+}
+
+# These start a program of the user, or ask their torch: it must find the environment as they left it.
+STARTS_PROGRAMS = frozenset({"run", "demo", "tune", "prove", "check"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code."""
+    """Run the command line and return the exit code. Whatever happens, the user sees one line, no traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        _print_anything()
+        code = _run(words)
+        _flush()  # here, where a full disk or a reader that left can still be answered
+        return code
+    except SystemExit:  # argparse has printed its help, or what was wrong
+        _leave_pipe()
+        raise
+    except BrokenPipeError:
+        # The reader (head, less) went away: not an error of ours.
+        _leave_pipe()
+        return 0
+    except KeyboardInterrupt as interrupt:
+        _leave_pipe()
+        _say("interrupted", None)
+        return getattr(interrupt, "exit_code", 130)
+    except Exception as error:
+        _leave_pipe()
+        return _failed(error)
+
+
+def _run(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         print(_overview())
         return 0
@@ -45,21 +81,55 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"sonde {__version__}")
         return 0
+    command, parser = _load(words[0])
+    return command.run(_parse(parser, words[1:]))
+
+
+def _failed(error: Exception) -> int:
+    from sonde import errors
+
+    if os.environ.get("SONDE_TRACEBACK", "0") not in ("", "0"):
+        import traceback
+
+        traceback.print_exception(error)
+    known = errors.expected(error)
+    if known is None:
+        known = errors.InternalError(
+            f"this is a bug in Sonde: {type(error).__name__}: {error}",
+            "run it again with SONDE_TRACEBACK=1 and report what it prints",
+        )
+    _say(known.message, known.hint)
+    return known.exit_code
+
+
+def _say(message: str, hint: str | None) -> None:
+    """One line on stderr. What a hostile file put into it cannot move the cursor or begin another line."""
+    lines = [line.strip() for line in message.splitlines() if line.strip(" ^~\t")]
+    text = " ".join(lines) + (f" → {hint}" if hint else "")
+    plain = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:LONGEST_MESSAGE])
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # stderr closed or full: nobody to tell
+        print(f"sonde: {plain}{'…' if len(text) > LONGEST_MESSAGE else ''}", file=sys.stderr, flush=True)
+
+
+def _print_anything() -> None:
+    """Names that the terminal's encoding lacks, or that are no text at all, are printed with escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # it is where the caller closed it
+        sys.stdout.flush()
+
+
+def _leave_pipe() -> None:
+    """Write out what is left; where nobody reads it, keep the interpreter from complaining when it ends."""
     try:
-        verb, parser = _load(words[0])
-        return verb.run(_parse(parser, words[1:]))
-    except SondeError as error:
-        hint = f" → {error.hint}" if error.hint else ""
-        print(f"sonde: {error.message}{hint}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt as interrupt:
-        print("sonde: interrupted", file=sys.stderr)
-        return getattr(interrupt, "exit_code", 130)
-    except BrokenPipeError:
-        # The reader (head, less) went away: not an error of ours. Keep the
-        # interpreter from complaining again when it flushes stdout at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        _flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def spare_threads(name: str, environment: MutableMapping[str, str], loaded: Container[str]) -> None:
@@ -73,29 +143,35 @@ def spare_threads(name: str, environment: MutableMapping[str, str], loaded: Cont
         environment.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def _load(name: str) -> tuple[Verb, argparse.ArgumentParser]:
+def _load(name: str) -> tuple[Command, argparse.ArgumentParser]:
+    import argparse
+    import importlib
+    import inspect
+
     from sonde.errors import UsageError
 
-    if name not in VERBS:
+    if name not in COMMANDS:
         import difflib
 
-        near = difflib.get_close_matches(name, VERBS, 1)
+        near = difflib.get_close_matches(name, COMMANDS, 1)
         guess = f"did you mean: sonde {near[0]}" if near else "see: sonde --help"
-        raise UsageError(f"there is no verb {name!r}", guess)
+        raise UsageError(f"there is no command {name!r}", guess)
     spare_threads(name, os.environ, sys.modules)
-    module, cls, _ = VERBS[name]
-    verb: Verb = getattr(importlib.import_module(module), cls)()
+    module, cls, _ = COMMANDS[name]
+    command: Command = getattr(importlib.import_module(module), cls)()
     parser = argparse.ArgumentParser(
         prog=f"sonde {name}",
-        description=inspect.getdoc(verb),
+        description=inspect.getdoc(command),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    verb.arguments(parser)
-    return verb, parser
+    command.arguments(parser)
+    return command, parser
 
 
 def _parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
     """Options may stand anywhere, except where the rest of the line belongs to another program."""
+    import argparse
+
     if any(action.nargs == argparse.REMAINDER for action in parser._actions):
         return parser.parse_args(words)
     return parser.parse_intermixed_args(words)
@@ -103,12 +179,16 @@ def _parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namesp
 
 def _overview() -> str:
     lines = [
-        "usage: sonde VERB [options]",
+        "usage: sonde COMMAND [options]",
         "",
         "Sonde shows where a deep-learning program spends its time, why, and what to change.",
         "",
     ]
-    width = max(map(len, VERBS))
-    lines += [f"  {name:{width}}  {line}" for name, (_, _, line) in VERBS.items()]
-    lines += ["", "Start with:  sonde run script.py", "Each verb:   sonde VERB --help"]
+    width = max(map(len, COMMANDS))
+    for title, names in GROUPS.items():
+        lines += [f"{title}:", *(f"  {name:{width}}  {COMMANDS[name][2]}" for name in names), ""]
+    lines += [
+        "Start with:  sonde run script.py     (no script at hand? sonde demo)",
+        "More help:   sonde COMMAND --help",
+    ]
     return "\n".join(lines)

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from sonde.cli.inputs import fresh_path
+from sonde.errors import UsageError
 
 
 class Pack:
@@ -13,7 +14,8 @@ class Pack:
 
     sonde pack train.sonde            writes train.sonde.zip
     sonde pack --unpack train.sonde.zip   writes the folder again
-    Every verb also reads the packed file as it is.
+    Only the recording's own files go in; links are refused.
+    Every command also reads the packed file as it is.
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -31,6 +33,8 @@ class Pack:
         if options.unpack:
             return _unpack(options)
         open_recording(source)  # says what is wrong before anything is written
+        if not source.is_dir():
+            raise UsageError(f"{source} is packed already")
         target = fresh_path(options.output, source.with_name(f"{source.stem}{pack.SUFFIX}"), options.force)
         written = pack.pack(source, target, raw=options.raw)
         print(f"{target}  {written / 1e6:.1f} MB")
@@ -42,9 +46,10 @@ def _unpack(options: argparse.Namespace) -> int:
 
     from sonde.errors import InputError
     from sonde.store import pack
+    from sonde.store.archive import is_packed
 
     source: Path = options.recording
-    if not pack.is_packed(source):
+    if not is_packed(source):
         raise InputError(f"{source} is not a packed recording")
     default = source.with_name(source.name.removesuffix(".zip"))
     target = fresh_path(options.output, default, options.force)

@@ -13,7 +13,7 @@ from sonde.cli.inputs import add_json, open_input
 from sonde.errors import UsageError
 
 if TYPE_CHECKING:
-    from sonde.experiment.arm import Arm
+    from sonde.experiment.design.arm import Arm
     from sonde.insights.model import Insight
 
 # What Sonde itself set while recording is no part of the program's surroundings.
@@ -35,16 +35,22 @@ class Prove:
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.usage = "sonde prove REC RULE [options] [-- command args…]"
         self.parser = parser
-        parser.add_argument("--before", metavar="COMMAND", help="the program as it is")
-        parser.add_argument("--after", metavar="COMMAND", help="the program with your change")
+        parser.add_argument("--before", metavar="COMMAND", help="command without the change")
+        parser.add_argument("--after", metavar="COMMAND", help="command with the change")
         parser.add_argument(
-            "--launches", action="store_true", help="compare launches also where a switch could flip"
+            "--launches",
+            action="store_true",
+            help="always compare whole runs, even if the setting can be toggled in-process",
         )
         parser.add_argument(
-            "--block", type=int, default=10, metavar="N", help="steps per block of flips (default 10)"
+            "--block",
+            type=int,
+            default=10,
+            metavar="N",
+            help="steps per block when toggling in-process (default 10)",
         )
         parser.add_argument(
-            "--ledger", action="store_true", help="print all predictions and what became of them"
+            "--ledger", action="store_true", help="list predictions and their measured outcomes"
         )
         add_experiment(parser, 10)
         add_json(parser)
@@ -84,8 +90,9 @@ class Prove:
     ) -> tuple[Insight | None, Path | None, Arm, Arm]:
         from dataclasses import replace
 
-        from sonde.experiment.arm import Arm
-        from sonde.experiment.prove import arms_of
+        from sonde.experiment.design.arm import Arm
+        from sonde.experiment.proving.prove import arms_of
+        from sonde.redact import HIDDEN
 
         insight: Insight | None = None
         folder: Path | None = None
@@ -96,7 +103,9 @@ class Prove:
             insight = find_insight(recording, words[1], needed=options.before is None)
             recorded = tuple(recording.meta.command)
             folder = Path(recording.meta.directory) if recording.meta.directory else None
-            environment = {k: v for k, v in recording.meta.environment.items() if k not in OURS}
+            environment = {
+                k: v for k, v in recording.meta.environment.items() if k not in OURS and HIDDEN not in v
+            }
         if options.before is not None:
             before, after = (Arm(n, tuple(shlex.split(c))) for n, c in
                              (("before", options.before), ("after", options.after)))  # fmt: skip
@@ -109,6 +118,11 @@ class Prove:
             raise UsageError(
                 "the recording does not say what was run", "give it: sonde prove REC RULE -- command"
             )
+        if not command and any(HIDDEN in word for word in recorded):
+            raise UsageError(
+                "the recording does not keep the secrets of its command line",
+                f"give the command whole: sonde prove {words[0]} {words[1]} -- command",
+            )
         before, after = arms_of(insight.experiment, chosen)
         # As it was recorded, whatever the shell has now.
         after = replace(after, environment={**environment, **after.environment})
@@ -118,11 +132,11 @@ class Prove:
         self, options: argparse.Namespace, words: list[str], insight: Insight | None, folder: Path | None,
         before: Arm, after: Arm,
     ) -> int:  # fmt: skip
-        from sonde.experiment import ledger
-        from sonde.experiment.launches import LaunchMeasure
-        from sonde.experiment.paired import Paired
-        from sonde.experiment.proof import outcome_of
-        from sonde.experiment.prove import flip_measure, prove
+        from sonde.experiment.measure.launches import LaunchMeasure
+        from sonde.experiment.measure.paired import Paired
+        from sonde.experiment.proving import ledger
+        from sonde.experiment.proving.proof import outcome_of
+        from sonde.experiment.proving.prove import flip_measure, prove
         from sonde.render.text.page import Page
         from sonde.render.text.proofs import proof_data, show_proof
 
@@ -144,7 +158,7 @@ class Prove:
 
     @staticmethod
     def _ledger(options: argparse.Namespace) -> int:
-        from sonde.experiment import ledger
+        from sonde.experiment.proving import ledger
         from sonde.render.text.page import Page
         from sonde.render.text.proofs import ledger_data, show_ledger
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from itertools import islice
+from typing import TYPE_CHECKING
 
-from sonde.cli.inputs import add_json, add_recording, open_input
+from sonde.cli.inputs import add_json, add_recording, add_run, open_noted
 from sonde.errors import UsageError
+
+if TYPE_CHECKING:
+    from sonde.store.query import Answer
+
+MAX_ROWS = 1_000_000  # that a table or JSON may have; CSV is written as rows come
 
 
 class Query:
@@ -19,15 +26,17 @@ class Query:
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         add_recording(parser)
+        add_run(parser)
         parser.add_argument("sql", nargs="?", metavar="SQL", help="the question; read from stdin when '-'")
-        parser.add_argument("--schema", action="store_true", help="print the documented schema and stop")
+        parser.add_argument("--schema", action="store_true", help="print the schema and exit")
         parser.add_argument("--csv", action="store_true", help="print CSV")
+        parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the query after this time")
         add_json(parser)
 
     def run(self, options: argparse.Namespace) -> int:
         from sonde.store import query
 
-        recording = open_input(options.recording)
+        recording = open_noted(options.recording, options.run_number)
         if options.schema:
             schema = query.schema_json() if options.json else None
             print(json.dumps(schema) if schema else query.schema_text())
@@ -35,26 +44,32 @@ class Query:
         if not options.sql:
             raise UsageError("no SQL given", 'try: sonde query REC "SELECT * FROM hot_frames LIMIT 10"')
         sql = sys.stdin.read() if options.sql == "-" else options.sql
-        result = query.run(query.connect(recording), sql)
-        names = [column[0] for column in result.description or []]
-        rows = result.fetchall()
-        _print(names, rows, options)
+        if options.timeout is not None and not 0 < options.timeout < 1e6:
+            raise UsageError(f"--timeout {options.timeout:g} is out of range", "give seconds, for example 10")
+        with query.Session(recording, sql) as session:
+            _print(session.ask(sql, options.timeout), options)
         return 0
 
 
-def _print(names: list[str], rows: list[tuple[object, ...]], options: argparse.Namespace) -> None:
-    if options.json:
-        print(json.dumps([dict(zip(names, row, strict=True)) for row in rows], default=str))
-    elif options.csv:
+def _print(answer: Answer, options: argparse.Namespace) -> None:
+    if options.csv:
         import csv
 
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows(rows)
-    else:
-        from sonde.render.text.page import Column, Page
+        from sonde.export.cells import safe_cell
 
-        numeric = [all(isinstance(r[i], (int, float, type(None))) for r in rows) for i in range(len(names))]
-        page = Page()
-        page.table([Column(n, right=numeric[i]) for i, n in enumerate(names)], rows)
-        page.line(f"{len(rows)} row{'s' if len(rows) != 1 else ''}")
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow([safe_cell(name) for name in answer.names])
+        writer.writerows([safe_cell(value) for value in row] for row in answer.rows)
+        return
+    names, rows = answer.names, list(islice(answer.rows, MAX_ROWS + 1))
+    if len(rows) > MAX_ROWS:
+        raise UsageError(f"the answer has more than {MAX_ROWS:,} rows", "add a LIMIT, or take it as --csv")
+    if options.json:
+        print(json.dumps([dict(zip(names, row, strict=True)) for row in rows], default=str))
+        return
+    from sonde.render.text.page import Column, Page
+
+    numeric = [all(isinstance(r[i], (int, float, type(None))) for r in rows) for i in range(len(names))]
+    page = Page()
+    page.table([Column(n, right=numeric[i]) for i, n in enumerate(names)], rows)
+    page.line(f"{len(rows)} row{'s' if len(rows) != 1 else ''}")

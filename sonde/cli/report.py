@@ -13,24 +13,26 @@ from sonde.errors import UsageError
 class Report:
     """Write a self-contained HTML page of a recording or a trace.
 
-    The page opens from disk with no server and no network. Project source files
-    are embedded unless --no-source is given.
+    The page opens from disk with no server and no network. It shows the source code that the
+    recording carries, unless --no-source is given, and reads no other file.
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         add_recording(parser)
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: REC.html")
         parser.add_argument("--force", action="store_true", help="overwrite FILE")
-        parser.add_argument("--open", action="store_true", help="open it in the browser")
+        parser.add_argument("--open", action="store_true", help="open it in a browser")
         parser.add_argument("--no-source", action="store_true", help="embed no source code")
-        parser.add_argument("--max-size", default="5MB", metavar="SIZE", help="budget of the page (5MB)")
+        parser.add_argument(
+            "--max-size", default="5MB", metavar="SIZE", help="maximum size of the page (default 5MB)"
+        )
         add_engine(parser)
 
     def run(self, options: argparse.Namespace) -> int:
         from sonde.render.html import ReportOptions, write_report
         from sonde.render.html.judged import judged
 
-        recording = open_input(options.recording, options.engine)
+        recording = open_input(options.recording, options.engine, options.run_number)
         name = options.recording.name
         for suffix in (".gz", ".json", ".zip", ".sonde"):
             name = name.removesuffix(suffix)
@@ -43,6 +45,7 @@ class Report:
             insights=said.insights,
             findings=said.findings,
             verdict=said.verdict,
+            taken_away=said.taken_away,
             closing=said.closing,
         )
         summary = write_report(recording, target, asked)

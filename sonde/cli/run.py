@@ -3,47 +3,59 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import os
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sonde.cli.inputs import fresh_path
 from sonde.errors import UsageError
 
+if TYPE_CHECKING:
+    from sonde.record.launch import LaunchResult
+    from sonde.record.options import RunOptions
+
 
 class Run:
-    """Run a program as it is, and record where its time goes.
+    """Run a program and record where its time goes.
 
     sonde run [options] script.py args…     a Python script
     sonde run [options] -m module args…     a Python module
     sonde run [options] -- command args…    any command
 
     Output, exit code and signals are the program's own. Sonde writes to stderr,
-    after the program has ended.
+    after the program has ended. A program that cannot be recorded still runs;
+    one line says why.
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         from sonde.record.options import BUDGET_PERCENT, RATE_HZ
 
         parser.usage = "sonde run [options] (script.py | -m module | -- command) args…"
-        parser.add_argument("-o", "--output", type=Path, metavar="NAME.sonde", help="where to record")
-        parser.add_argument("--force", action="store_true", help="overwrite that recording")
+        parser.add_argument("-o", "--output", type=Path, metavar="NAME.sonde", help="recording to write")
+        parser.add_argument("--force", action="store_true", help="overwrite an existing recording")
         parser.add_argument(
-            "--rate", type=float, default=RATE_HZ, metavar="HZ", help="samples per CPU second"
+            "--rate",
+            type=float,
+            default=RATE_HZ,
+            metavar="HZ",
+            help="samples per second of CPU time (default 100)",
         )
         parser.add_argument(
             "--window",
             default="auto",
             metavar="auto|all|none|steps=A:B",
-            help="steps to record deeply with the framework's own profiler",
+            help="steps to record in detail with the framework's own profiler",
         )
         parser.add_argument(
             "--budget", type=float, default=BUDGET_PERCENT, metavar="PERCENT",
-            help=f"run time that deep windows may cost (default {BUDGET_PERCENT:g})",
+            help=f"time the detailed windows may cost, in percent (default {BUDGET_PERCENT:g})",
         )  # fmt: skip
         parser.add_argument(
-            "--primitives", action="store_true", help="record oneDNN and MKL calls of some steps"
+            "--primitives", action="store_true", help="record oneDNN and MKL calls in some steps"
         )
         parser.add_argument(
             "--shapes", action="store_true",
@@ -51,21 +63,27 @@ class Run:
             "per call; builds a small library for the program's torch once, which takes about 10 s",
         )  # fmt: skip
         parser.add_argument(
-            "--env-file", type=Path, metavar="FILE", help="KEY=VALUE lines to set for the program"
+            "--env-file", type=Path, metavar="FILE", help="file with KEY=VALUE lines to set for the program"
+        )
+        parser.add_argument(
+            "--no-source", action="store_true", help="do not store source code in the recording"
         )
         parser.add_argument("--no-waits", action="store_true", help="do not record where threads wait")
-        parser.add_argument("--blocks", action="store_true", help="measure Sonde's own cost by on/off blocks")
-        parser.add_argument("--keep-raw", action="store_true", help="keep the raw logs beside the tables")
-        parser.add_argument("--quiet", action="store_true", help="print no summary")
+        parser.add_argument(
+            "--blocks", action="store_true", help="measure Sonde's overhead with on/off blocks"
+        )
+        parser.add_argument("--keep-raw", action="store_true", help="keep the raw logs next to the tables")
+        parser.add_argument("--quiet", action="store_true", help="do not print the summary")
         parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
         parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
     def run(self, options: argparse.Namespace) -> int:
-        from sonde.record.job import record
+        from sonde.record.always import run_always
         from sonde.record.options import RunOptions
+        from sonde.record.place import plain_name
 
         command, name = program(options)
-        folder = fresh_path(options.output, Path(f"{name}.sonde"), options.force)
+        folder = _wanted(options.output, Path(f"{plain_name(name)}.sonde"), options.force)
         asked = RunOptions(
             rate_hz=options.rate,
             window=options.window,
@@ -74,18 +92,72 @@ class Run:
             shapes=options.shapes,
             env_file=options.env_file,
             keep_raw=options.keep_raw,
+            source=not options.no_source,
             waits=not options.no_waits,
             blocks=options.blocks,
         )
-        outcome = record(command, folder, asked)
-        if not options.quiet:
-            from sonde.render.text.page import Page
-            from sonde.render.text.summary import show_summary
+        result, recorded = run_always(command, folder, asked, _say)
+        if recorded is not None:
+            _finish(recorded, result, asked, options.quiet)
+        if result.signal:
+            _die_of(result.signal)
+        return result.exit_code
 
-            show_summary(outcome.recording, Page(sys.stderr), str(folder))
-        if outcome.signal:
-            _die_of(outcome.signal)
-        return outcome.exit_code
+
+def _wanted(output: Path | None, default: Path, force: bool) -> Path:
+    """The folder to record into. Not a file, nor one that cannot be removed: the recording goes beside it."""
+    try:
+        if output is not None and not force and output.is_file():
+            return output
+        return fresh_path(output, default, force)
+    except OSError:
+        return output or default
+
+
+def _say(text: str) -> None:
+    """One line for the user; nowhere when stderr is closed or its reader gone."""
+    if sys.stderr is None:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        print(f"sonde: {text}", file=sys.stderr, flush=True)
+
+
+def _finish(folder: Path, result: LaunchResult, asked: RunOptions, quiet: bool) -> None:
+    """Make the tables and print the summary; whatever fails is said, and the logs stay for `sonde recover`."""
+    from sonde.errors import SondeError
+    from sonde.record.apart import Failed, apart
+    from sonde.record.place import one_line
+
+    def finish() -> None:
+        from sonde.record.job import finish
+        from sonde.render.text.page import Page
+        from sonde.render.text.summary import show_summary
+
+        recording = finish(folder, result, asked)
+        if not quiet and sys.stderr is not None:
+            with contextlib.suppress(BrokenPipeError):
+                show_summary(recording, Page(sys.stderr), str(folder))
+
+    shown = one_line(folder)
+    try:
+        apart(finish)
+    except (Failed, SondeError, OSError) as error:
+        if _is_complete(folder):
+            _say(f"the summary could not be printed: {error} → sonde report {shown}")
+        else:
+            _say(f"the recording is not finished: {error} → sonde recover {shown}")
+    if result.left:
+        names = ", ".join(f"{one.pid} ({Path(one.program).name})" for one in result.left[:3])
+        more = "" if len(result.left) <= 3 else f" and {len(result.left) - 3} more"
+        _say(f"still running: {names}{more}; when it has ended: sonde recover {shown}")
+
+
+def _is_complete(folder: Path) -> bool:
+    """Are the tables written? Asked without loading what reads them."""
+    try:
+        return bool(json.loads((folder / "meta.json").read_text(encoding="utf-8"))["complete"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def program(options: argparse.Namespace) -> tuple[list[str], str]:
@@ -121,8 +193,9 @@ def _die_of(signal_number: int) -> None:
     import signal
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the core file, if any, was the program's to write
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # closed, or its reader is gone
+            stream.flush()
     if signal_number != signal.SIGKILL:  # which has no handler to set back
         signal.signal(signal_number, signal.SIG_DFL)
     os.kill(os.getpid(), signal_number)

@@ -27,24 +27,31 @@ class Tune:
         parser.usage = "sonde tune [options] -- command args…"
         add_experiment(parser, 15)
         parser.add_argument(
-            "--only", action="append", metavar="KNOB", help="turn only this knob (repeatable)"
+            "--only", action="append", metavar="KNOB", help="try only this setting (repeatable)"
         )
         parser.add_argument(
-            "--throughput", action="store_true", help="also try copies side by side, counting all their steps"
+            "--throughput",
+            action="store_true",
+            help="also try several copies at once, counting the steps of all",
         )
-        parser.add_argument("--env-file", type=Path, metavar="FILE", help="write the winner's variables here")
+        parser.add_argument(
+            "--env-file",
+            type=Path,
+            metavar="FILE",
+            help="write the best settings to this file as KEY=VALUE lines",
+        )
         add_json(parser)
         parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
     def run(self, options: argparse.Namespace) -> int:
         from dataclasses import replace
 
-        from sonde.experiment.arm import Arm
-        from sonde.experiment.knobs import KNOBS
-        from sonde.experiment.launches import LaunchMeasure
-        from sonde.experiment.paired import Paired
-        from sonde.experiment.place import this_place
-        from sonde.experiment.tune import Tuned, tune
+        from sonde.experiment.design.arm import Arm
+        from sonde.experiment.design.place import this_place
+        from sonde.experiment.measure.launches import LaunchMeasure
+        from sonde.experiment.measure.paired import Paired
+        from sonde.experiment.tuning.knobs import KNOBS
+        from sonde.experiment.tuning.tune import Tuned, tune
         from sonde.render.text.experiments import show_tuned, tuned_data
         from sonde.render.text.page import Page
 

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from sonde import json_text
 from sonde.columns import Table
 from sonde.export.profile import profile_of
 from sonde.store.recording import Recording
@@ -211,6 +212,6 @@ def _samples(recording: Recording, stream: BinaryIO) -> None:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json_text.loads(text)
     except ValueError:
         return text

@@ -26,6 +26,7 @@ def collapsed_lines(profile: StackProfile) -> Iterator[str]:
     Nodes that read the same are joined first, so that no two texts need to be held to be compared:
     those of deep stacks would fill the memory.
     """
+    profile.refuse_endless()
     clean = [label.replace(";", ":").replace("\n", " ").replace("\r", " ") for label in profile.labels]
     own_ns = np.zeros(len(profile.parent), np.int64)
     np.add.at(own_ns, profile.stack, profile.weight_ns)

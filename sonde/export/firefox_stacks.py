@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from sonde.analyze.labels import frame_label
+from sonde.analyze.base.nesting import sum_up
+from sonde.analyze.samples.labels import frame_label
 from sonde.columns import Interner
 from sonde.export.profile import I64, StackProfile
 from sonde.layers import hue_names
@@ -74,12 +75,10 @@ class ThreadStacks:
 
     def _reached(self, leaves: I64) -> I64:
         """These nodes and all above them; ascending, so parents come first."""
-        found, fresh = leaves, leaves
-        while len(fresh):
-            above = self.profile.parent[fresh]
-            fresh = np.setdiff1d(above[above >= 0], found)
-            found = np.union1d(found, fresh)
-        return found.astype(np.int64)
+        parent = self.profile.parent
+        wanted = np.zeros(len(parent), np.int64)
+        wanted[leaves] = 1
+        return np.flatnonzero(sum_up(parent, wanted))
 
     def _frames(self, rows: list[int]) -> dict[str, Any]:
         functions: dict[tuple[str, str | None, str | None], int] = {}

@@ -125,6 +125,7 @@ def _samples(recording: Recording) -> Iterator[bytes]:
             strict=True,
         )
     }
+    profile.refuse_endless()
     names = Interner()
     interned = []
     for row, label in enumerate(profile.labels):
@@ -149,14 +150,17 @@ def _counters(recording: Recording) -> Iterator[bytes]:
     if len(counters) == 0:
         return
     names = counters.text("name")
+    called = [*names.values, "?"]  # code -1 reads the last entry
     series = np.stack([counters.array("process"), names.codes], axis=1)
     distinct, number = np.unique(series, axis=0, return_inverse=True)
     for index, (process, code) in enumerate(distinct.tolist()):
-        descriptor = pb.integer(1, COUNTER_BASE + index) + pb.text(2, names.values[code])
+        descriptor = pb.integer(1, COUNTER_BASE + index) + pb.text(2, called[code])
         descriptor += pb.integer(5, PROCESS_BASE + process) if process >= 0 else b""
         yield _packet(pb.message(60, descriptor + pb.message(8, b"")))
     tracks = (number.reshape(-1) + COUNTER_BASE).tolist()
     times, values = counters.array("time_ns").tolist(), counters.array("value").tolist()
     for time, track, value in sorted(zip(times, tracks, values, strict=True)):
+        if not abs(value) < 2**63:  # NaN, or beyond what the format holds
+            continue
         kind = pb.integer(9, COUNTER) + pb.integer(11, track) + pb.integer(30, round(value))
         yield _event(time, kind)

@@ -46,6 +46,7 @@ def _samples(recording: Recording, profile: StackProfile, strings: Interner) -> 
     """One message per distinct (stack, thread): pprof aggregates anyway."""
     if len(profile.stack) == 0:
         return []
+    profile.refuse_endless()
     pairs, inverse = np.unique(np.stack([profile.stack, profile.thread], axis=1), axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     weight = np.zeros(len(pairs), np.int64)

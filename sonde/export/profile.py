@@ -13,12 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sonde.analyze.labels import frame_labels
+from sonde.analyze.base.nesting import depths
+from sonde.analyze.samples.labels import frame_labels
 from sonde.columns import Table
+from sonde.errors import InputError
 from sonde.store import build
 from sonde.store.recording import Recording
 
 I64 = npt.NDArray[np.int64]
+MOST_PATH_FRAMES = 50_000_000  # some gigabyte of text
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,20 @@ class StackProfile:
     thread: I64  # per sample: thread number
     stack: I64  # per sample: node
     weight_ns: I64  # per sample
+
+    def refuse_endless(self) -> None:
+        """InputError where stacks written out one by one, as most formats want them, would fill a disk.
+
+        A prefix tree of n nodes, one below the other, has n²/2 frames on its paths.
+        """
+        depth = depths(self.parent) + 1
+        frames = int(depth[np.unique(self.stack)].sum()) if len(self.stack) else 0
+        if frames > MOST_PATH_FRAMES:
+            raise InputError(
+                f"the stacks are up to {int(depth.max())} frames deep and would take {frames} frames to write out; "
+                f"at most {MOST_PATH_FRAMES} are written",
+                "export what keeps stacks as a tree: -f firefox, or the tables with -f parquet",
+            )
 
     def path(self, node: int) -> list[int]:
         """Frame rows of a stack, root first."""

@@ -16,6 +16,7 @@ SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 def write(recording: Recording, stream: BinaryIO) -> None:
     profile = profile_of(recording)
+    profile.refuse_endless()
     frames, number_of = _frames(profile)
     document = {
         "$schema": SCHEMA,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from sonde.columns import Table, Text
+from sonde.export.cells import safe_cell
 from sonde.store.recording import Recording
 from sonde.store.writer import write_tables
 
@@ -22,7 +23,7 @@ def write_csv(recording: Recording, stream: BinaryIO) -> None:
             text = io.StringIO()
             writer = csv.writer(text, lineterminator="\n")
             writer.writerow(list(table))
-            writer.writerows(_rows(table))
+            writer.writerows([safe_cell(value) for value in row] for row in _rows(table))
             archive.writestr(f"{table.name}.csv", text.getvalue())
 
 

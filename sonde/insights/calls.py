@@ -7,8 +7,6 @@ profiler's own cost; shares of the window's time are what rules use.
 
 from __future__ import annotations
 
-import itertools
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.analyze.intervals import union
-from sonde.analyze.nesting import sum_children
-from sonde.analyze.op_table import counted
+from sonde import json_text
+from sonde.analyze.base.intervals import union
+from sonde.analyze.base.nesting import depths, levels, sum_children
+from sonde.analyze.ops.table import counted
 from sonde.columns import Array, Table
 from sonde.insights.model import NotEnough
 from sonde.insights.stack_index import Mask, text_mask
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
     from sonde.insights.subject import Subject
 
 RECORD_WINDOW = "no operator calls were recorded: run longer, or with --window steps=A:B (or --budget 5)"
+NO_WHOLE_STEP = (
+    "operator calls were recorded, but not of one whole step: run longer, or with --window steps=A:B"
+)
+LATE = 0.1  # share of a step that may be over when its window opens; the step then counts from there
 
 
 @dataclass(frozen=True)
@@ -69,15 +72,7 @@ class Calls:
 
     @cached_property
     def _levels(self) -> list[Array]:
-        depth = np.zeros(len(self.parent), np.int64)
-        at = self.parent.copy()
-        while (at >= 0).any():
-            inside = at >= 0
-            depth[inside] += 1
-            at[inside] = self.parent[at[inside]]
-        order = np.argsort(depth, kind="stable")
-        edges = np.searchsorted(depth[order], np.arange(1, int(depth.max(initial=0)) + 2))
-        return [order[a:b] for a, b in itertools.pairwise(edges)]
+        return list(levels(depths(self.parent)))[1:]
 
     def shapes(self, row: int) -> list[Any]:
         return parsed(self.ops.text("shapes")[row])
@@ -123,11 +118,7 @@ def elements(shape: Any) -> int:
 
 @lru_cache(maxsize=65536)
 def _loaded(text: str) -> list[Any]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return []
-    return found if isinstance(found, list) else []
+    return json_text.list_of(text) or []
 
 
 def parsed(text: str | None) -> list[Any]:
@@ -143,14 +134,14 @@ def window_calls(subject: Subject) -> Calls:
     start, end, steps = _windows(subject, ops)
     whole = float((end - start).sum())
     if not steps or whole <= 0:
-        raise NotEnough(RECORD_WINDOW)
+        raise NotEnough(NO_WHOLE_STEP)
     middle = (ops.array("start_ns") + ops.array("end_ns")) // 2
     order = np.argsort(start, kind="stable")
     at = np.searchsorted(start[order], middle, "right") - 1
     within = (at >= 0) & (middle < end[order][np.maximum(at, 0)])
     ops = ops.take(np.flatnonzero(within))
     if not len(ops):
-        raise NotEnough(RECORD_WINDOW)
+        raise NotEnough(NO_WHOLE_STEP)
     rows, parent = counted(ops)
     duration = np.where(ops.array("is_async"), 0, ops.array("end_ns") - ops.array("start_ns"))
     own = duration - sum_children(parent, np.where(rows, duration, 0))
@@ -198,10 +189,10 @@ def _windows(subject: Subject, ops: Table) -> tuple[Array, Array, int]:
     if len(steps) and len(windows):
         opened, closed = windows.array("start_ns"), windows.array("end_ns")
         order = np.argsort(opened, kind="stable")
-        at = np.searchsorted(opened[order], start, "right") - 1
         # A window closes at the safe point after the step's end, and may open a moment into the step.
+        at = np.searchsorted(opened[order], start + (LATE * (end - start)).astype(np.int64), "right") - 1
         inside = (at >= 0) & (end <= closed[order][np.maximum(at, 0)] + 1_000_000)
-        start, end = start[inside], end[inside]
+        start, end = np.maximum(start, opened[order][np.maximum(at, 0)])[inside], end[inside]
         steady = _with_calls(start, end, ops)
         return start[steady], end[steady], int(steady.sum())
     if len(steps):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
+from sonde import json_text
 from sonde.insights.model import NotEnough
 from sonde.insights.subject import Subject
 
@@ -35,11 +35,7 @@ def compilations(subject: Subject) -> tuple[list[Compilation], list[Compilation]
         marks.text("extra").tolist(),
         strict=True,
     ):
-        try:
-            facts = json.loads(text or "{}")
-        except ValueError:
-            facts = {}
-        one = Compilation(name or "", start, end, facts if isinstance(facts, dict) else {})
+        one = Compilation(name or "", start, end, json_text.object_of(text))
         if name == "graph_break":
             breaks.append(one)
         elif name != "kernel":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sonde.analyze.rank_summary import DeviceSummary, RankSummary
+from sonde.analyze.ranks.summary import DeviceSummary, RankSummary
 from sonde.insights.model import NotEnough, Saving
 from sonde.insights.subject import Subject
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sonde.analyze.recording.taken_away import TakenAway
 from sonde.errors import SondeError
 from sonde.insights.bound import Bound, bound_of
 from sonde.insights.model import Insight, NotEnough
@@ -40,6 +41,7 @@ class Report:
     unit: str  # what `step_ms` is the time of: step, or trace where no steps are named
     remaining_ms: float | None  # step time after all fixes, savings on one chain recombined
     bound: Bound | None
+    taken: TakenAway | None = None  # time in which the stepping thread was ready but off the CPU
 
 
 def judge(recording: Recording, rules: Sequence[Rule] = RULES) -> Report:
@@ -85,6 +87,7 @@ def judge(recording: Recording, rules: Sequence[Rule] = RULES) -> Report:
         "trace" if subject.has_device and not _asked(lambda: subject.names_steps) else "step",
         left,
         bound,
+        _asked(lambda: subject.taken),
     )
 
 

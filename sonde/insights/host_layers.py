@@ -1,7 +1,8 @@
-"""What the stepping thread was doing, in five kinds that leave no remainder.
+"""What the stepping thread was doing, in six kinds that leave no remainder.
 
 input     waiting for, or making, the next batch inside a DataLoader
 wait      off the CPU elsewhere (not counting preemption)
+pool      waiting for the other threads of a parallel region, busily or asleep: no arithmetic
 math      in a kernel of a matrix product, convolution or attention
 memory    in any other kernel of a framework or library
 overhead  everything else: Python, dispatch, autograd bookkeeping, allocation
@@ -37,6 +38,7 @@ class HostLayers:
 
     input: Mask
     wait: Mask
+    pool: Mask
     math: Mask
     memory: Mask
     overhead: Mask
@@ -45,6 +47,7 @@ class HostLayers:
         return [
             ("input", self.input),
             ("wait", self.wait),
+            ("pool", self.pool),
             ("math", self.math),
             ("memory", self.memory),
             ("overhead", self.overhead),
@@ -67,10 +70,11 @@ def host_layers(subject: Subject) -> HostLayers:
     """Tell them apart."""
     index, host = subject.stacks, subject.host
     loading = in_loader(subject)
-    kernel = in_kernel(subject) & ~loading & ~host.waiting
+    pool = host.pool & ~loading
+    kernel = in_kernel(subject) & ~loading & ~host.waiting & ~pool
     math_stacks = index.on_stack(
         index.frames_where(MATH_OP, layer="^op$") | index.frames_where(MATH_NAME, layer="^(native|jit)$")
     )
     math = kernel & subject.host_mask(math_stacks)
-    wait = host.waiting & ~loading
-    return HostLayers(loading, wait, math, kernel & ~math, ~(loading | wait | kernel))
+    wait = host.waiting & ~loading & ~pool
+    return HostLayers(loading, wait, pool, math, kernel & ~math, ~(loading | wait | pool | kernel))

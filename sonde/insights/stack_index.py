@@ -7,7 +7,6 @@ that point nowhere (tables with parts missing) count as "none".
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable
 from functools import cached_property
@@ -15,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from sonde.analyze.base.nesting import depths, levels
 from sonde.columns import Array, Table, Text
 
 Mask = npt.NDArray[np.bool_]
@@ -48,15 +48,7 @@ class StackIndex:
     @cached_property
     def _levels(self) -> list[Array]:
         """Rows by their distance from the root, the roots' children first."""
-        depth = np.zeros(len(self), np.int64)
-        at = self.parent.copy()
-        while (at >= 0).any():
-            inside = at >= 0
-            depth[inside] += 1
-            at[inside] = self.parent[at[inside]]
-        order = np.argsort(depth, kind="stable")
-        edges = np.searchsorted(depth[order], np.arange(1, int(depth.max(initial=0)) + 2))
-        return [order[a:b] for a, b in itertools.pairwise(edges)]
+        return list(levels(depths(self.parent)))[1:]
 
     def frames_where(
         self,

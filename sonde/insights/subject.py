@@ -11,7 +11,6 @@ model counts; steps that a deep window slowed down are left out of everything sa
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,18 +18,22 @@ from typing import Any
 
 import numpy as np
 
-from sonde.analyze.gpu_summary import GpuSummary, gpu_summary
-from sonde.analyze.intervals import Spans, union
-from sonde.analyze.rank_summary import summaries
-from sonde.analyze.steps import StepReport, step_reports
+from sonde import json_text
+from sonde.analyze.base.intervals import Spans, union
+from sonde.analyze.ranks.comparison import GpuSummary, gpu_summary
+from sonde.analyze.ranks.summary import summaries
+from sonde.analyze.recording.taken_away import TakenAway, levelled, pieces_of, stepping_thread, taken_away
+from sonde.analyze.steps.program import StepReport, step_reports
 from sonde.columns import Array, Table
 from sonde.insights.calls import Calls, window_calls
 from sonde.insights.model import Evidence, NotEnough, Saving
+from sonde.insights.settings import answers
 from sonde.insights.shares import Share, widened, wilson
 from sonde.insights.stack_index import Mask, StackIndex
 from sonde.store.recording import Recording
 
 FEWEST_STEPS = 3  # steady steps below which nothing is said about a step
+BUSY_WAITS = ("spinning", "imbalance")  # states of samples on the CPU that do no work
 STRETCHES = 8  # of a run, whose differences tell how steady a share is
 # Of what remains, when all of a step is won back: caches, the allocator and the lock are freer. Ours: loaders, lists
 # and copies that were taken out of the pitfalls gained up to so much more than their own time.
@@ -50,6 +53,7 @@ class Host:
     stack: Array  # row in `stacks`, -1 when unknown
     weight: Array  # float ns
     waiting: Mask
+    pool: Mask  # waiting for the other threads of its pool, busily or asleep
     whole_ns: float
     looks: float  # samples that the whole stands for
     preempted_share: float  # of the thread's time, as if it had not been left out
@@ -78,7 +82,7 @@ class Subject:
     @cached_property
     def report(self) -> StepReport:
         """The steps of the process that made most of them."""
-        reports = step_reports(self.table("marks"))
+        reports = step_reports(self.table("marks"), self.table("samples"), self.table("threads"))
         if not reports:
             raise NotEnough(RECORD_STEPS)
         return max(reports, key=lambda r: (len(r.steps), -r.process))
@@ -111,20 +115,32 @@ class Subject:
         return len(self._steady[0])
 
     @cached_property
-    def step_ns(self) -> float:
-        """T: the median steady step, start to start. Of a trace of a device: what its steps tell."""
-        if self.has_device:
-            return self.device_step_ns
+    def taken(self) -> TakenAway:
+        """Time in which the stepping thread was ready but off the CPU: of its steady steps, else of its life."""
+        try:
+            spans: tuple[Array, Array] | None = None if self.has_device else self._steady
+        except NotEnough:
+            spans = None
+        return taken_away(self.table("samples"), self.table("threads"), self.table("marks"), spans)
+
+    @cached_property
+    def _own_ns(self) -> Array:
+        """Of each steady step the time that was its own: not what was taken away, where that matters."""
         start, end = self._steady
-        return max(float(np.median(end - start)), 1.0)
+        if not self.taken.matters:
+            return np.asarray(end - start, np.float64)
+        lost = pieces_of(self.table("samples"), self.thread).within(start, end)
+        return levelled(end - start, lost, start)
+
+    @cached_property
+    def step_ns(self) -> float:
+        """T: the median steady step, start to start, without what was taken away. Of a device's trace: its steps."""
+        return self.device_step_ns if self.has_device else max(float(np.median(self._own_ns)), 1.0)
 
     @cached_property
     def mean_step_ns(self) -> float:
         """The mean of the steady steps: holds what only some of them pay for."""
-        if self.has_device:
-            return self.device_step_ns
-        start, end = self._steady
-        return max(float(np.mean(end - start)), 1.0)
+        return self.device_step_ns if self.has_device else max(float(np.mean(self._own_ns)), 1.0)
 
     @property
     def step_ms(self) -> float:
@@ -139,19 +155,10 @@ class Subject:
     @cached_property
     def thread(self) -> int:
         """The thread that makes the steps."""
-        marks = self.table("marks")
-        rows = marks.text("kind").equals("step") & (marks.array("process") == self.report.process)
-        own = marks.array("thread")[rows]
-        own = own[own >= 0]
-        if len(own):
-            return int(np.bincount(own).argmax())
-        threads = self.table("threads")
-        mine = np.flatnonzero(
-            (threads.array("process") == self.report.process) & threads.text("kind").equals("main")
-        )
-        if not len(mine):
+        found = stepping_thread(self.table("marks"), self.table("threads"), self.report.process)
+        if found < 0:
             raise NotEnough("the thread that makes the steps is not known")
-        return int(threads.array("thread")[mine[0]])
+        return found
 
     def in_steady(self, time_ns: Array) -> Mask:
         """Which moments fall into steady steps."""
@@ -180,15 +187,20 @@ class Subject:
         stack = samples.array("stack").astype(np.int64)
         stack = np.where((stack >= 0) & (stack < len(self.stacks)), stack, -1)
         unseen = max(1 - everything / max(float(self.steady.total_ns), 1.0), 0.0)
-        return Host(samples, stack, weight, waiting, whole, whole / max(period, 1.0), lost, unseen)
+        pool = samples.text("state").matches(BUSY_WAITS) | (waiting & samples.text("reason").equals("idle"))
+        return Host(samples, stack, weight, waiting, pool, whole, whole / max(period, 1.0), lost, unseen)
 
     def host_mask(self, stacks: Mask) -> Mask:
-        """Host samples whose stack is in a mask over `stacks`."""
+        """Host samples whose stack is in a mask over `stacks`.
+
+        On a busy machine a thread waits for those of its pool whose CPU another program has: that is not the work
+        that its stack names, and in no claim.
+        """
         at = self.host.stack
         if not len(stacks):
             return np.zeros(len(at), np.bool_)
         found: Mask = (at >= 0) & stacks[np.maximum(at, 0)]
-        return found
+        return found & ~self.host.pool if self.taken.matters else found
 
     def host_with(self, name: str | None = None, **columns: str) -> Mask:
         """Host samples with a matching frame anywhere on their stack."""
@@ -278,6 +290,16 @@ class Subject:
         ]
 
     @cached_property
+    def each_other(self) -> float:
+        """Share of the stepping process's CPU time, in steady steps, in which threads of a pool wait for each other."""
+        threads, samples = self.table("threads"), self.table("samples")
+        mine = threads.array("thread")[threads.array("process") == self.report.process]
+        chosen = np.isin(samples.array("thread"), mine) & self.in_steady(samples.array("time_ns"))
+        state, weight = samples.text("state"), np.maximum(samples.array("weight_ns"), 0)
+        whole = float(weight[chosen & ~state.equals("waiting")].sum())
+        return float(weight[chosen & state.matches(BUSY_WAITS)].sum()) / whole if whole else 0.0
+
+    @cached_property
     def workers(self) -> Table:
         """Samples of the pool workers of the same process, in steady steps."""
         threads, samples = self.table("threads"), self.table("samples")
@@ -313,21 +335,15 @@ class Subject:
         with contextlib.suppress(NotEnough):  # no steps: any process may speak
             rows &= marks.array("process") == self.report.process
         for text in marks.text("extra").take(np.flatnonzero(rows)).tolist():
-            try:
-                said = json.loads(text or "{}")
-            except ValueError:
-                continue
-            if isinstance(said, dict):
-                for key, value in said.items():
-                    grows = key in ("loaders", "optimizers") and isinstance(value, list)
-                    found[key] = [*found.get(key, []), *value] if grows else value
+            for key, value in answers(json_text.object_of(text)).items():
+                grows = key in ("loaders", "optimizers")
+                found[key] = [*found.get(key, []), *value] if grows else value
         return found
 
     @cached_property
     def environment(self) -> dict[str, str]:
         """Variables that steer speed: at the start, and as the program set them."""
-        own = self.settings.get("environment")
-        return {**self.meta.environment, **(own if isinstance(own, dict) else {})}
+        return {**self.meta.environment, **self.settings.get("environment", {})}
 
     def need_settings(self) -> dict[str, Any]:
         if not self.settings:

@@ -1,5 +1,6 @@
 """A report of insights as plain data, with the documented keys of the design (§5) and some more.
 
+`taken_away` {share, seconds, …} (see `sonde.analyze.recording.taken_away`),
 `insights` [{rule, title, why, evidence, saving_ms_per_step {low, high}, saving_of_ms, saving_share,
 confidence, fix, experiment, resource}], `step_ms`, `remaining_ms`, `verdict` {bound, shares, evidence},
 `not_judged` {rule: reason}, `silent`,
@@ -19,6 +20,7 @@ def report_json(report: Report) -> dict[str, Any]:
     """Everything a program may want to know."""
     bound = report.bound
     return {
+        "taken_away": None if report.taken is None else report.taken.as_json(),
         "insights": [insight_json(i) for i in report.insights],
         "step_ms": report.step_ms,
         "unit": report.unit,

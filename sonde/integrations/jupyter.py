@@ -34,7 +34,7 @@ def _record(shell: Any, line: str, cell: str) -> None:
 
 def _operators(path: Path, limit: int = 15) -> str:
     """The operators of the cell by self time, as text."""
-    from sonde.analyze.op_table import op_table
+    from sonde.analyze.ops.table import op_table
     from sonde.store.reader import open_recording
 
     recording = open_recording(path)

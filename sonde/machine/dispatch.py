@@ -16,9 +16,9 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from sonde.analyze import problems
+from sonde.analyze.primitives import problems
 from sonde.errors import EnvironmentLacks
-from sonde.importers.onednn_grammar import parse_call, split_prefix
+from sonde.ingest.verbose.onednn_grammar import parse_call, split_prefix
 
 _TIMEOUT_S = 90
 

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sonde.analyze.roofline import Level, Roof
+from sonde.analyze.roofline.bounds import Level, Roof
 from sonde.errors import EnvironmentLacks, InputError
 from sonde.machine.facts import Facts
 from sonde.machine.roof_torch import TorchPeaks

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 
-from sonde.analyze.kernel_quality import rank_of_effective
-from sonde.analyze.primitives import executed, weak_kernels
+from sonde import json_text
+from sonde.analyze.primitives.implementations import rank_of_effective
+from sonde.analyze.primitives.table import executed, weak_kernels
 from sonde.machine.dispatch import Question
 from sonde.store.recording import Recording
 
@@ -29,7 +28,7 @@ def questions(recording: Recording, most: int = MOST) -> list[Question]:
         same = table.text("kind").equals(kind or "") & table.text("shape").equals(shape or "")
         same = same & table.text("implementation").equals(implementation or "") & executed(table)
         for row in np.flatnonzero(same).tolist():
-            types = json.loads(table.text("dtypes")[row] or "[]")
+            types = json_text.list_of(table.text("dtypes")[row])
             question = Question(
                 kind or "",
                 shape or "",

@@ -11,8 +11,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import sonde
-from sonde.record.framework import framework_tables
+from sonde.ingest.observers.framework import framework_tables
+from sonde.record.sources import source_table
+from sonde.redact import hide_command
 from sonde.store import build
+from sonde.store.files import make_private
 from sonde.store.meta import Clock, Meta
 from sonde.store.writer import write_tables
 
@@ -27,18 +30,22 @@ def write_recording(folder: Path, command: list[str], start_ns: int) -> Path:
     )
     tables = dict(found.tables)
     tables["losses"] = build.concat("losses", [tables["losses"], missing])
-    write_tables(folder, tables.values())
+    shown = hide_command(command)
     now_ns, epoch_ns = time.monotonic_ns(), time.time_ns()
     offset = epoch_ns - now_ns
-    Meta(
+    meta = Meta(
         sonde_version=sonde.__version__,
         source="profile",
-        program=Path(command[-1]).name if command else "",
-        command=command,
+        program=Path(shown[-1]).name if shown else "",
+        command=shown,
         directory=str(Path.cwd()),
         started=datetime.fromtimestamp((start_ns + offset) / 1e9, timezone.utc).isoformat(),
         duration_s=(now_ns - start_ns) / 1e9,
         versions=found.versions,
         clock=Clock(offset, offset, 1_000, {"kineto": found.clock_uncertainty_ns}),
-    ).write(folder)
+    )
+    tables["sources"] = source_table(tables, meta)
+    write_tables(folder, tables.values())
+    meta.write(folder)
+    make_private(folder)
     return folder

@@ -6,7 +6,7 @@ that chains to the user's own; whatever the user had stays behind it, in order.
 
 Python ignores PYTHONPATH under -I and -E and skips `sitecustomize` under -S:
 such a process is still sampled, but has no steps and no operator windows;
-`sonde.record.framework` says so in `losses`.
+`sonde.ingest.observers.framework` says so in `losses`.
 """
 
 from __future__ import annotations

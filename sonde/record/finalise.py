@@ -1,31 +1,39 @@
 """Raw logs → the tables of a finished recording. `sonde run` and `sonde recover` end here.
 
 Enters: a folder with `raw/`. Leaves: tables on disk, a complete `meta.json`, no `raw/` unless
-asked to keep it. Nothing is removed before everything is written.
+asked to keep it or a process still writes into it. Nothing is removed before everything is written.
 """
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 
-from sonde.analyze.join import sample_ops, sample_steps, stack_operators
+from sonde.analyze.recording.account import WAITED, account
+from sonde.analyze.samples.operators_on_stack import stack_operators
 from sonde.columns import Table
 from sonde.errors import InputError
-from sonde.record.framework import Framework, framework_tables
-from sonde.record.inductor import with_kernel_names
+from sonde.ingest.agent import ProcessFacts, assemble
+from sonde.ingest.agent.decode import read_raw_log
+from sonde.ingest.agent.log import RawLog
+from sonde.ingest.agent.modules import read_module_names
+from sonde.ingest.observers.ended import read_ended, with_ended
+from sonde.ingest.observers.framework import Framework, framework_tables
+from sonde.ingest.observers.inductor import with_kernel_names
+from sonde.link.samples import sample_ops, sample_steps
+from sonde.record.adopted import Left
 from sonde.record.launch import LaunchResult, read_unfollowed
+from sonde.record.sources import source_table
 from sonde.record.surroundings import epoch_offset
 from sonde.store import build
-from sonde.store.assemble import ProcessFacts, assemble
-from sonde.store.assemble.modules import read_module_names
+from sonde.store.files import make_private
 from sonde.store.meta import Meta
-from sonde.store.raw import RawLog
-from sonde.store.rawlog import read_raw_log
 from sonde.store.reader import open_recording
 from sonde.store.recording import Recording
 from sonde.store.writer import write_tables
@@ -34,8 +42,11 @@ from sonde.symbols.resolver import Resolver
 Loss = tuple[int, str, int, str, str]  # process, cause, count, unit, detail
 
 
-def recover(folder: Path) -> Recording:
-    """Finish a recording from its raw logs, after a crash or again."""
+def recover(folder: Path, source: bool = False) -> Recording:
+    """Finish a recording from its raw logs, after a crash or again.
+
+    Source files are taken only if asked for: they may have changed, and the recording may be someone else's.
+    """
     raw = folder / "raw"
     if not folder.is_dir():
         raise InputError(f"{folder} is not a recording folder")
@@ -44,27 +55,99 @@ def recover(folder: Path) -> Recording:
             raise InputError(f"{folder} is finished already and has no raw logs", f"sonde report {folder}")
         raise InputError(f"{folder} has no raw logs to recover from")
     meta = Meta.read(folder) if (folder / "meta.json").exists() else Meta(source="run", program=folder.stem)
-    return finalise(folder, meta, None, keep_raw=True)
+    return finalise(folder, meta, _known_result(meta), keep_raw=True, source=source)
 
 
-def finalise(folder: Path, meta: Meta, result: LaunchResult | None, keep_raw: bool) -> Recording:
+def finalise(
+    folder: Path, meta: Meta, result: LaunchResult | None, keep_raw: bool, source: bool = True
+) -> Recording:
     """Write the tables of `folder` from its raw logs; `result` is None when Sonde did not see the end."""
     raw = folder / "raw"
+    if result:  # for `sonde recover`, should what follows fail
+        meta = replace(meta, exit_code=result.exit_code, details={**meta.details, "launch": asdict(result)})
+        _try_write(meta, folder)
     logs, losses = _read_logs(raw)
-    for child in read_unfollowed(folder):
-        losses.append((-1, "not_followed", 1, "processes", f"{child.program}: {child.reason}"))
     tables = _tables(raw, logs, result)
     framework = framework_tables(raw, tables["processes"], tables["threads"])
     tables = _with_framework(tables, framework)
+    tables["processes"] = with_ended(tables["processes"], read_ended(raw))
+    if result:
+        tables["counters"] = build.concat("counters", [tables["counters"], _waited(tables, result)])
+    losses += _process_losses(folder, logs, tables, result)
     tables["losses"] = build.concat(
         "losses", [tables["losses"], framework.tables["losses"], _loss_table(losses)]
     )
+    tables["sources"] = source_table(tables, meta) if source else build.empty("sources")
     write_tables(folder, tables.values())
     finished = _finished(meta, logs, tables, framework, result)
     finished.write(folder)
-    if not keep_raw:
+    if not keep_raw and not (result and result.left):
         shutil.rmtree(raw)
+    make_private(folder)
     return open_recording(folder)
+
+
+def _try_write(meta: Meta, folder: Path) -> None:
+    with contextlib.suppress(OSError):  # a full disk: the tables will tell
+        meta.write(folder)
+
+
+def _known_result(meta: Meta) -> LaunchResult | None:
+    """What `sonde run` saw of the end, as it wrote it down; processes that have ended since are left out."""
+    kept = meta.details.get("launch")
+    if not isinstance(kept, dict):
+        return None
+    try:
+        outlived = tuple(Left(**one) for one in kept["outlived"])
+        left = tuple(one for one in outlived if one.is_running())
+        return LaunchResult(**{**kept, "left": left, "outlived": outlived})
+    except (TypeError, KeyError):
+        return None
+
+
+def _waited(tables: dict[str, Table], result: LaunchResult) -> Table:
+    """What the system counted for all processes that were waited for, and those that cannot be: they still ran."""
+    processes = tables["processes"]
+    apart = np.isin(processes.array("pid"), [one.pid for one in result.outlived])
+    used = processes.array("cpu_user_ns") + processes.array("cpu_system_ns")
+    total_ns = result.user_ns + result.system_ns + result.adopted_ns + int(used[apart & (used > 0)].sum())
+    return build.table("counters", time_ns=[result.end_ns], process=[-1], name=[WAITED], value=[total_ns])
+
+
+def _process_losses(
+    folder: Path, logs: list[RawLog], tables: dict[str, Table], result: LaunchResult | None
+) -> list[Loss]:
+    """Processes that were not recorded, or not to their end, and the CPU time that is missing."""
+    losses: list[Loss] = []
+    unfollowed = read_unfollowed(folder)
+    for (program, reason), number in Counter((one.program, one.reason) for one in unfollowed).items():
+        losses.append((-1, "not_followed", number, "processes", f"{program}: {reason}"))
+    left = result.left if result else ()
+    for one in left:
+        why = f"{one.pid} ({one.program}); when it has ended: sonde recover {folder.name}"
+        losses.append((-1, "still_running", 1, "processes", why))
+    running = {one.pid for one in left}
+    cut = [log.header.pid for log in logs if log.footer is None and log.header.pid not in running]
+    if cut:
+        why = f"killed or crashed, the first is {cut[0]}: up to half a second before its end is missing"
+        losses.append((-1, "log_without_end", len(cut), "processes", why))
+    seen = account(tables)
+    processes = tables["processes"]
+    logged = {log.header.pid for log in logs} | {one.pid for one in unfollowed}
+    short = int(
+        (~np.isin(processes.array("pid"), list(logged)) & (processes.array("cpu_user_ns") >= 0)).sum()
+    )
+    if short:
+        why = "ended before they were sampled: only their CPU time is known"
+        losses.append((-1, "too_short", short, "processes", why))
+    if seen.is_missing:
+        why = f"{seen.missing_ns / 1e9:.2f} s of {(seen.whole_ns or 0) / 1e9:.2f} s of CPU time are in no sample: "
+        why += "of processes that were killed or not followed, or the log could not be written"
+        losses.append((-1, "cpu_ms_missing", round(seen.missing_ns / 1e6), "ms", why))
+    if seen.is_surplus:
+        why = "samples stand for more CPU time than the system counted for their process"
+        losses.append((-1, "cpu_ms_too_many", round(seen.surplus_ns / 1e6), "ms", why))
+    return losses
 
 
 def _read_logs(raw: Path) -> tuple[list[RawLog], list[Loss]]:

@@ -3,6 +3,9 @@
 Enters: a command and options. Leaves: the recording, and how the program ended.
 The folder is a valid unfinished recording from the first moment on, so that a
 crash of anything leaves something `sonde recover` can finish.
+
+`record` does all in this process, for programs that call Sonde. `sonde run` does the same steps with
+`sonde.record.always`, which lets nothing of Sonde's own stop the program.
 """
 
 from __future__ import annotations
@@ -18,10 +21,13 @@ from sonde.machine.recorded import recorded_machine
 from sonde.record.environment import ObserveOptions, python_environment
 from sonde.record.finalise import finalise
 from sonde.record.jit import jit_environment, remove_jit_files
-from sonde.record.launch import LaunchOptions, LaunchResult, launch
+from sonde.record.launch import LaunchResult, agent_environment, launch, launch_options
 from sonde.record.observer.environment import observer_environment
 from sonde.record.options import RunOptions, read_env_file
+from sonde.record.place import check, readable
 from sonde.record.surroundings import epoch_offset, kept_environment, machine_facts
+from sonde.redact import hide_command
+from sonde.store.files import PRIVATE_FOLDER
 from sonde.store.meta import Clock, Meta
 from sonde.store.recording import Recording
 from sonde.version import __version__
@@ -38,27 +44,43 @@ class Outcome:
 
 def record(command: list[str], folder: Path, options: RunOptions) -> Outcome:
     """Run `command`, record it into `folder`, and finish the recording."""
-    (folder / "raw").mkdir(parents=True)
-    theirs = read_env_file(options.env_file) if options.env_file else {}
-    environment = theirs | jit_environment(folder, {**os.environ, **theirs})
-    share = max(options.budget_percent / 100, 1e-9)
-    observe = ObserveOptions(window=options.window, budget=share, primitives=options.primitives)
-    environment |= python_environment(folder, observe, {**os.environ, **environment})
-    if options.shapes:
-        environment |= observer_environment(command, folder, observe, {**os.environ, **environment})
-    started = _started(command, options, environment, theirs)
-    started.write(folder)
-    asked = LaunchOptions(
-        rate_hz=round(options.rate_hz), waits=options.waits, blocks=options.blocks, environment=environment
-    )
+    environment = prepare(command, folder, options)
     try:
-        result = launch(command, folder, asked)
+        result = launch(command, folder, launch_options(options, environment))
     except SondeError:
         shutil.rmtree(folder)  # nothing ran: leave nothing
         raise
-    remove_jit_files(folder)  # the agent has read them
-    recording = finalise(folder, started, result, keep_raw=options.keep_raw)
+    recording = finish(folder, result, options)
     return Outcome(recording, result.exit_code, result.signal)
+
+
+def prepare(command: list[str], folder: Path, options: RunOptions) -> dict[str, str]:
+    """Make `folder` an unfinished recording; the variables to add for the program. Leaves no folder when it fails."""
+    check(folder)
+    theirs = read_env_file(options.env_file) if options.env_file else {}
+    folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
+    try:
+        (folder / "raw").mkdir(mode=PRIVATE_FOLDER)
+        environment = theirs | jit_environment(folder, {**os.environ, **theirs})
+        share = max(options.budget_percent / 100, 1e-9)
+        observe = ObserveOptions(window=options.window, budget=share, primitives=options.primitives)
+        environment |= python_environment(folder, observe, {**os.environ, **environment})
+        if options.shapes:
+            environment |= observer_environment(command, folder, observe, {**os.environ, **environment})
+        agent_environment(folder, launch_options(options, environment), os.environ, os.getpid())  # can it be?
+        _started(command, options, environment, theirs).write(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return environment
+
+
+def finish(folder: Path, result: LaunchResult, options: RunOptions) -> Recording:
+    """Turn the logs of a program that has ended into tables."""
+    started = Meta.read(folder)
+    if not result.left:  # the agent has read them
+        remove_jit_files(folder)
+    return finalise(folder, started, result, keep_raw=options.keep_raw, source=options.source)
 
 
 def _started(
@@ -66,19 +88,27 @@ def _started(
 ) -> Meta:
     """`environment` is all that is added for the program, `theirs` the part that the user gave."""
     offset, uncertainty = epoch_offset()
-    asked = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(options).items()}
+    asked = {k: readable(str(v)) if isinstance(v, Path) else v for k, v in asdict(options).items()}
+    kept = kept_environment({**os.environ, **environment})
     return Meta(
         sonde_version=__version__,
-        program=_program_name(command),
-        command=command,
-        directory=os.getcwd(),
+        program=readable(_program_name(command)),
+        command=[readable(word) for word in hide_command(command)],
+        directory=_directory(),
         started=datetime.now(timezone.utc).astimezone().isoformat(timespec="seconds"),
         complete=False,
         options=asked,
-        environment=kept_environment({**os.environ, **environment}),
+        environment={readable(name): readable(value) for name, value in kept.items()},
         machine={**machine_facts(), **recorded_machine({**os.environ, **theirs})},
         clock=Clock(epoch_offset_start_ns=offset, epoch_offset_end_ns=offset, uncertainty_ns=uncertainty),
     )
+
+
+def _directory() -> str:
+    try:
+        return readable(os.getcwd())
+    except OSError:  # it was removed
+        return ""
 
 
 def _program_name(command: list[str]) -> str:
@@ -91,4 +121,4 @@ def _program_name(command: list[str]) -> str:
     return first
 
 
-__all__ = ["LaunchResult", "Outcome", "record"]
+__all__ = ["LaunchResult", "Outcome", "finish", "prepare", "record"]

@@ -1,6 +1,7 @@
 """Start a program with the agent inside, and wait for it as a shell would.
 
-Enters: a command, the recording's folder, options. Leaves: how the program ended and what it used.
+Enters: a command, the recording's folder, options. Leaves: how the program ended and what it and its orphans used.
+Without a folder the program runs as it is.
 Invariant: Sonde is invisible. The program's output, exit code and death by signal are its own;
 Ctrl-C and friends reach the program, and Sonde stays to finish the recording.
 """
@@ -11,7 +12,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,8 @@ from types import FrameType
 
 from sonde.errors import EnvironmentLacks, UsageError
 from sonde.native import agent_path
-from sonde.record.options import MAX_RATE_HZ
+from sonde.record.adopted import Left, adopt_orphans, foster_parent, see_off, used_ns
+from sonde.record.options import MAX_RATE_HZ, RunOptions
 
 ENGINES = ("auto", "timer+kernel", "perf+kernel", "perf+timer", "timer")
 MIN_RATE_HZ = 1
@@ -27,6 +29,10 @@ MIN_RATE_HZ = 1
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 # Sent to us alone (kill, a job scheduler): the program must hear of them.
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+class CannotStart(UsageError):
+    """The system refuses to start the program, which may be for the variables that Sonde adds."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,16 @@ class LaunchOptions:
     blocks: bool = False  # random on/off blocks that measure the overhead
     environment: Mapping[str, str] = field(default_factory=dict)  # set in the program, over its own
     directory: Path | None = None
+    # Adopt processes that the program leaves behind, and say so when that takes time. Only for a process that has
+    # no children of its own: theirs would be waited for as well.
+    adopt: Callable[[str], None] | None = None
+
+
+def launch_options(options: RunOptions, environment: Mapping[str, str]) -> LaunchOptions:
+    """How to sample as `sonde run` was asked to."""
+    return LaunchOptions(
+        rate_hz=round(options.rate_hz), waits=options.waits, blocks=options.blocks, environment=environment
+    )
 
 
 @dataclass(frozen=True)
@@ -53,6 +69,9 @@ class LaunchResult:
     max_rss_bytes: int
     start_ns: int
     end_ns: int
+    adopted_ns: int = 0  # CPU time of processes that the program left behind and that have ended
+    left: tuple[Left, ...] = ()  # those that still run
+    outlived: tuple[Left, ...] = ()  # those that still ran when Sonde stopped to wait: nobody waited for them
 
 
 def agent_environment(
@@ -66,6 +85,7 @@ def agent_environment(
     if options.engine not in ENGINES:
         raise UsageError(f"there is no engine {options.engine!r}", f"use one of: {', '.join(ENGINES)}")
     environment = {**base, **options.environment}
+    environment.pop("SONDE_AGENT_FIRST", None)  # of a `sonde run` around this one
     preload = [str(agent_path())]
     if any(c in preload[0] for c in ": "):
         raise EnvironmentLacks(
@@ -84,26 +104,36 @@ def agent_environment(
     return environment
 
 
-def launch(command: list[str], folder: Path, options: LaunchOptions) -> LaunchResult:
-    """Run `command` to its end with the agent writing into `folder`/raw."""
+def launch(command: list[str], folder: Path | None, options: LaunchOptions) -> LaunchResult:
+    """Run `command` to its end, with the agent writing into `folder`/raw."""
     if not command:
         raise UsageError("there is no command to run", "give one: sonde run script.py")
-    (folder / "raw").mkdir(parents=True, exist_ok=True)
-    environment = agent_environment(folder, options, os.environ, os.getpid())
+    if folder is None:
+        environment = {**os.environ, **options.environment}
+    else:
+        (folder / "raw").mkdir(parents=True, exist_ok=True)
+        environment = agent_environment(folder, options, os.environ, os.getpid())
+    adopting = False
+    if options.adopt:
+        environment["SONDE_AGENT_FOSTER"] = str(foster_parent())
+        adopting = adopt_orphans()
     start_ns = time.monotonic_ns()
+    adopted_ns = 0
     with _signals_for_the_program() as child:
-        try:
-            process = subprocess.Popen(command, env=environment, cwd=options.directory, close_fds=False)
-        except FileNotFoundError:
-            raise UsageError(f"{command[0]!r} was not found", "check the path or PATH") from None
-        except PermissionError:
-            raise UsageError(f"{command[0]!r} cannot be executed", "is it a program?") from None
-        except OSError as error:
-            raise UsageError(f"{command[0]!r} cannot be started: {error.strerror}") from None
+        process = _start(command, environment, options)
         child.append(process.pid)
-        # wait4 gives the usage of this very child with what it waited for itself.
-        _, status, usage = os.wait4(process.pid, 0)
+        while True:
+            # wait4 gives the usage of this very child with what it waited for itself.
+            pid, status, usage = os.wait4(-1 if adopting else process.pid, 0)
+            if pid == process.pid:
+                break
+            adopted_ns += used_ns(usage)
         process.returncode = os.waitstatus_to_exitcode(status)  # Popen must not wait again
+        end_ns = time.monotonic_ns()
+    left: tuple[Left, ...] = ()
+    if adopting and options.adopt:
+        late_ns, left = see_off(options.adopt)
+        adopted_ns += late_ns
     code = process.returncode
     return LaunchResult(
         pid=process.pid,
@@ -113,8 +143,24 @@ def launch(command: list[str], folder: Path, options: LaunchOptions) -> LaunchRe
         system_ns=round(usage.ru_stime * 1e9),
         max_rss_bytes=usage.ru_maxrss * 1024,
         start_ns=start_ns,
-        end_ns=time.monotonic_ns(),
+        end_ns=end_ns,
+        adopted_ns=adopted_ns,
+        left=left,
+        outlived=left,
     )
+
+
+def _start(
+    command: list[str], environment: Mapping[str, str], options: LaunchOptions
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(command, env=environment, cwd=options.directory, close_fds=False)
+    except FileNotFoundError:
+        raise UsageError(f"{command[0]!r} was not found", "check the path or PATH") from None
+    except PermissionError:
+        raise UsageError(f"{command[0]!r} cannot be executed", "is it a program?") from None
+    except OSError as error:
+        raise CannotStart(f"{command[0]!r} cannot be started: {error.strerror}") from None
 
 
 @contextmanager
@@ -160,7 +206,7 @@ class Unfollowed:
 
 
 def read_unfollowed(folder: Path) -> list[Unfollowed]:
-    """What the agent noted about processes without a log; each is a row of `losses`."""
+    """What the agent noted about processes without a log; they are rows of `losses`."""
     path = folder / "raw" / "unfollowed.tsv"
     if not path.exists():
         return []

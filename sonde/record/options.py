@@ -24,6 +24,7 @@ class RunOptions:
     shapes: bool = False  # observe operator calls of native torch programs
     env_file: Path | None = None
     keep_raw: bool = False
+    source: bool = True  # keep the text of the project's files that have samples
     waits: bool = True  # record where threads wait
     blocks: bool = False  # measure the overhead by random on/off blocks
 

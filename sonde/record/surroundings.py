@@ -10,6 +10,8 @@ import os
 import platform
 import time
 
+from sonde.redact import hide_environment
+
 KEPT_PREFIXES = (
     "OMP_", "KMP_", "GOMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "DNNL_", "MKLDNN_", "TORCH", "PYTORCH_",
     "ATEN_", "CUDA_", "HIP_", "ROCR_", "NCCL_", "GLOO_", "MALLOC_", "JEMALLOC", "TCMALLOC_", "GLIBC_TUNABLES",
@@ -19,8 +21,8 @@ KEPT_PREFIXES = (
 
 
 def kept_environment(environment: dict[str, str]) -> dict[str, str]:
-    """The variables that steer speed, sorted."""
-    return {k: v for k, v in sorted(environment.items()) if k.startswith(KEPT_PREFIXES)}
+    """The variables that steer speed, sorted, without secret values."""
+    return hide_environment({k: v for k, v in sorted(environment.items()) if k.startswith(KEPT_PREFIXES)})
 
 
 def machine_facts() -> dict[str, object]:

@@ -63,4 +63,10 @@ def _typed(column: ColumnSpec, given: Column | Sequence[Any]) -> Column:
     if isinstance(given, Text):
         raise TypeError(f"{column.name} is {column.type}, not text")
     array: Array = np.asarray(given)
-    return array.astype(NUMPY_TYPE[column.type], copy=False)
+    wanted = np.dtype(NUMPY_TYPE[column.type])
+    if wanted.kind == "i" and array.dtype != wanted and len(array):
+        # astype would wrap what does not fit, in silence: another number.
+        low, high = array.min(), array.max()
+        if not (np.iinfo(wanted).min <= low and high <= np.iinfo(wanted).max):
+            raise OverflowError(f"column {column.name} holds {low} to {high}, which is no {column.type}")
+    return array.astype(wanted, copy=False)

@@ -7,11 +7,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sonde import json_text
 from sonde.errors import InputError
+from sonde.store import checksums, typed
+from sonde.store.files import FILE_NAME
 from sonde.store.schema import VERSION
 
-FILE_NAME = "meta.json"
 FORMAT = "sonde-recording"
+_COUNTS = ("cpus", "usable_cpus", "memory_bytes")  # facts of the machine that are counted with
+LARGEST_BYTES = 64 << 20  # of meta.json; a real one has some kilobytes
 
 
 @dataclass(frozen=True)
@@ -46,20 +50,35 @@ class Meta:
     clock: Clock = field(default_factory=Clock)
     # What sources tell beyond the tables: device properties, distributed info, …
     details: dict[str, Any] = field(default_factory=dict)
+    # Checksum of each table file, by its path in the recording; empty in recordings of older versions.
+    files: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in _COUNTS:
+            if self.machine.get(name) is not None and typed.fits(float, self.machine[name]) is None:
+                raise ValueError(f"machine.{name} is no number")
 
     def write(self, folder: Path) -> None:
-        """Replace meta.json in one step, so that a crash leaves the old or the new."""
-        text = json.dumps({"format": FORMAT, **asdict(self)}, indent=1, ensure_ascii=False)
+        """Replace meta.json in one step, so that a crash leaves the old or the new.
+
+        What is complete also gets the checksums of the table files, which must be there by now.
+        """
+        files = checksums.of(folder) if self.complete else {}
+        text = json.dumps({"format": FORMAT, **asdict(self), "files": files}, indent=1, ensure_ascii=False)
         partial = folder / (FILE_NAME + ".partial")
-        partial.write_text(text + "\n", encoding="utf-8")
+        partial.touch(0o600)
+        # A lone surrogate (a file name that is no UTF-8) becomes \udcff, which JSON reads back as it was.
+        partial.write_bytes((text + "\n").encode("utf-8", "backslashreplace"))
         partial.replace(folder / FILE_NAME)
 
     @staticmethod
-    def read(folder: Path) -> Meta:
-        """The meta.json of a recording; InputError names what is wrong with it."""
+    def read(folder: Path, text: str | None = None) -> Meta:
+        """The meta.json of a recording, or `text` as its content; InputError names what is wrong with it."""
         path = folder / FILE_NAME
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            if text is None and path.stat().st_size > LARGEST_BYTES:
+                raise InputError(f"{path} is larger than {LARGEST_BYTES >> 20} MB; that is no {FILE_NAME}")
+            data = json_text.loads(path.read_bytes() if text is None else text)
         except FileNotFoundError:
             raise InputError(
                 f"{folder} is not a recording: it has no {FILE_NAME}",
@@ -74,12 +93,10 @@ class Meta:
             raise InputError(
                 f"{folder} has schema version {version!r}; this Sonde reads version {VERSION}",
                 "use the Sonde version that wrote it"
-                + (f" ({data['sonde_version']})" if data.get("sonde_version") else "")
+                + (f" ({data['sonde_version']})" if isinstance(data.get("sonde_version"), str) else "")
                 + ", or record again",
             )
-        known = {k: v for k, v in data.items() if k in Meta.__dataclass_fields__}
-        clock = known.pop("clock", {})
         try:
-            return Meta(**known, clock=Clock(**clock))
-        except TypeError as error:
+            return typed.build(Meta, data)
+        except ValueError as error:
             raise InputError(f"{path} is damaged: {error}") from None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sonde.columns import Table
 from sonde.store import build
+from sonde.store.files import Files
 from sonde.store.meta import Meta
 from sonde.store.schema import TABLES
 
@@ -20,9 +21,11 @@ class Recording:
         tables: Mapping[str, Table] | None = None,
         path: Path | None = None,
         load: Callable[[str], Table] | None = None,
+        files: Files | None = None,
     ) -> None:
         self.meta = meta
         self.path = path  # the folder or imported file; None for one made in memory
+        self.files = files  # those on disk; None for what was imported or made in memory
         self._tables = dict(tables or {})
         self._load = load
 

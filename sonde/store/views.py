@@ -30,39 +30,50 @@ VIEWS: tuple[View, ...] = (
         FROM up JOIN stacks s ON s.stack = up.node
         """,
     ),
+    # From the stacks of samples alone: `stack_frames` also climbs from each of their callers, which goes by the square
+    # of the depth of a recursion.
+    View(
+        "sampled_stack_frames",
+        "the stacks that on-CPU samples ended in, with each frame on them and their time",
+        """
+        WITH RECURSIVE used AS (
+          SELECT stack, sum(weight_ns) AS ns, count(*) AS samples
+          FROM samples WHERE state <> 'waiting' AND stack >= 0 GROUP BY stack
+        ), up(stack, node) AS (
+          SELECT stack, stack FROM used
+          UNION ALL
+          SELECT up.stack, s.parent FROM up JOIN stacks s ON s.stack = up.node WHERE s.parent >= 0
+        )
+        SELECT up.stack, s.frame, s.depth, up.node = up.stack AS leaf, used.ns, used.samples
+        FROM up JOIN stacks s ON s.stack = up.node JOIN used ON used.stack = up.stack
+        """,
+    ),
     View(
         "hot_frames",
         "on-CPU time per function: self (it was running) and total (it or something it called)",
         """
-        WITH used AS (
-          SELECT stack, sum(weight_ns) AS ns, count(*) AS samples
-          FROM samples WHERE state <> 'waiting' AND stack >= 0 GROUP BY stack
-        ), per AS (
-          SELECT sf.stack, f.layer, f.name, f.library, bool_or(sf.leaf) AS leaf
-          FROM stack_frames sf JOIN frames f USING (frame)
-          WHERE sf.stack IN (SELECT stack FROM used) GROUP BY ALL
+        WITH per AS (
+          SELECT sf.stack, f.layer, f.name, f.library, sf.ns, sf.samples, bool_or(sf.leaf) AS leaf
+          FROM sampled_stack_frames sf JOIN frames f USING (frame) GROUP BY ALL
         )
         SELECT layer, name, library,
                round(sum(CASE WHEN leaf THEN ns ELSE 0 END) / 1e6, 3) AS self_ms,
                round(sum(ns) / 1e6, 3) AS total_ms,
                sum(CASE WHEN leaf THEN samples ELSE 0 END)::BIGINT AS self_samples,
                sum(samples)::BIGINT AS total_samples
-        FROM per JOIN used USING (stack) GROUP BY ALL ORDER BY self_ms DESC
+        FROM per GROUP BY ALL ORDER BY self_ms DESC
         """,
     ),
     View(
         "hot_lines",
         "on-CPU time per line of Python, callees included",
         """
-        WITH used AS (
-          SELECT stack, sum(weight_ns) AS ns FROM samples
-          WHERE state <> 'waiting' AND stack >= 0 GROUP BY stack
-        ), per AS (
-          SELECT DISTINCT sf.stack, f.file, f.line, f.name FROM stack_frames sf JOIN frames f USING (frame)
-          WHERE f.layer = 'python' AND sf.stack IN (SELECT stack FROM used)
+        WITH per AS (
+          SELECT DISTINCT sf.stack, sf.ns, f.file, f.line, f.name
+          FROM sampled_stack_frames sf JOIN frames f USING (frame) WHERE f.layer = 'python'
         )
         SELECT file, line, name AS function, round(sum(ns) / 1e6, 3) AS total_ms
-        FROM per JOIN used USING (stack) GROUP BY ALL ORDER BY total_ms DESC
+        FROM per GROUP BY ALL ORDER BY total_ms DESC
         """,
     ),
     View(

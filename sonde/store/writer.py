@@ -7,6 +7,7 @@ rank of hundreds without touching the rest.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,9 @@ import duckdb
 import numpy as np
 
 from sonde.columns import Array, Column, Table, Text
+from sonde.errors import InputError
+from sonde.store import engine
+from sonde.store.files import PRIVATE_FILE, PRIVATE_FOLDER
 from sonde.store.schema import SQL_TYPE, TABLES
 
 SHARED_FILE = "all.parquet"
@@ -24,19 +28,25 @@ SPLIT_BY_PROCESS = ("samples", "ops", "kernels", "launches", "primitives", "memo
 def write_tables(folder: Path, tables: Iterable[Table]) -> None:
     """Write every table that has rows. Existing files of the same tables are replaced."""
     by_name = {t.name: t for t in tables}
-    connection = duckdb.connect()
+    folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    # By descriptor: the folder may have any name, and DuckDB can write nowhere else.
+    inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    connection = engine.connect(write=inside)
     try:
         for table in by_name.values():
             target = folder / table.name
+            if target.is_symlink():
+                raise InputError(f"{target} is a link; tables are not written through links")
             for old in target.glob("*.parquet"):
                 old.unlink()
             if len(table) == 0:
                 continue
-            target.mkdir(parents=True, exist_ok=True)
+            target.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
             for file_name, part in _split(table, by_name):
-                _write(connection, part, target / file_name)
+                _write(connection, part, Path(f"/proc/self/fd/{inside}", table.name, file_name))
     finally:
         connection.close()
+        os.close(inside)
 
 
 def _split(table: Table, tables: dict[str, Table]) -> Iterator[tuple[str, Table]]:
@@ -80,11 +90,9 @@ def _write(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> N
     select = ", ".join(f'"{name}"::{types[name]} AS "{name}"' for name in columns)
     connection.register("_columns", columns)
     partial = path.with_suffix(".partial")
-    quoted = str(partial).replace("'", "''")
-    connection.execute(
-        f"COPY (SELECT {select} FROM _columns) TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)"
-    )
+    connection.sql(f"SELECT {select} FROM _columns").write_parquet(str(partial), compression="zstd")
     connection.unregister("_columns")
+    partial.chmod(PRIVATE_FILE)
     partial.replace(path)
 
 

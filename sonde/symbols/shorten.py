@@ -25,6 +25,7 @@ _THUNK = re.compile(
     r"^(?:non-virtual thunk to |virtual thunk to |covariant return thunk to |guard variable for )"
 )
 _AFTER_ARGUMENTS = re.compile(r"(?: const| volatile| noexcept| &&?)+")
+_LLVM_WORD = re.compile(r"'(lambda|unnamed)\d*'")  # LLVM's demangler: 'lambda0'(int) for {lambda(int)#2}
 _ABI = re.compile(r"\[abi:[^\]]*\]")
 _LONGEST = 200
 _ANONYMOUS = "(anonymous namespace)"
@@ -40,6 +41,7 @@ def shorten(full: str) -> str:
         return _clipped(_SUFFIX.sub("", text) or full)
     short = _last_word(_skeleton(text))
     short = short.replace("std::__cxx11::", "std::").replace("std::basic_string", "std::string")
+    short = _LLVM_WORD.sub(r"{\1}", short)
     short = re.sub(r"(\{lambda\})(?:::operator\(\))?(?:::\{lambda\}(?:::operator\(\))?)*", r"\1", short)
     short = _SUFFIX.sub("", short)
     if "_omp_fn" in clones or "_omp_fn" in full[-16:]:

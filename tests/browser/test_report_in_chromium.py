@@ -15,8 +15,12 @@ from pathlib import Path
 import pytest
 
 from sonde.render.html import Insight, ReportOptions, write_diff_report, write_report
+from sonde.render.text import gpu
+from sonde.render.text.view import ShowOptions
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
+from tests.fixtures.comparison import comparison_of
+from tests.fixtures.device_run import device_run
 from tests.fixtures.hostile import hostile_run
 from tests.fixtures.synthetic import training_run
 
@@ -123,7 +127,10 @@ def test_the_report_can_be_used(page: Path) -> None:
 
 
 def test_two_recordings_are_compared(tmp_path: Path) -> None:
-    write_diff_report(training_run(), training_run(seed=8, slow=3.0), tmp_path / "diff.html")
+    sides = training_run(), training_run(seed=8, slow=10.0)
+    told = comparison_of(*sides)
+    (tmp_path / "diff.json").write_text(json.dumps(told))  # what the page has to show
+    write_diff_report(*sides, tmp_path / "diff.html", told)
     assert failures(run_suite("diff", tmp_path / "diff.html")) == {}
 
 
@@ -131,12 +138,28 @@ def test_a_real_gpu_trace(tmp_path: Path) -> None:
     traces = shared_traces()
     if traces is None:
         pytest.skip("needs shared/data/traces beside the checkout, or SONDE_DATA")
-    from sonde.importers import open_any
+    from sonde.ingest import open_any
 
     write_report(open_any(traces / "kineto_tb" / "resnet50_nw4_a.json.gz"), tmp_path / "gpu.html")
     assert failures(run_suite("gpu", tmp_path / "gpu.html")) == {}
 
 
+def test_notes_and_idle_time_of_a_trace_of_two_ranks(tmp_path: Path) -> None:
+    recording = device_run()
+    recording.meta.details["notes"] = ["rank 2 is missing: the traces are of 0-1", "<b>x</b>.json is empty"]
+    devices = gpu.data(recording, ShowOptions())["devices"]
+    told = {
+        "notes": recording.meta.details["notes"],
+        "idle": [f"{d['idle_split_ms']['host']:.3g}" for d in devices],
+    }
+    (tmp_path / "ranks.json").write_text(json.dumps(told))
+    write_report(recording, tmp_path / "ranks.html")
+    results = run_suite("ranks", tmp_path / "ranks.html")
+    assert len(results) == 3
+    assert failures(results) == {}
+
+
+@pytest.mark.timeout(600)
 def test_hostile_names_deep_stacks_and_many_threads_are_harmless(tmp_path: Path) -> None:
     write_report(hostile_run(), tmp_path / "hostile.html")
     assert failures(run_suite("hostile", tmp_path / "hostile.html")) == {}

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sonde.analyze.backward import NODE
-from sonde.analyze.join import parent_rows, rows_of
+from sonde.analyze.base.grouping import parent_rows, rows_of
 from sonde.columns import Array
+from sonde.link.forward import NODE
 from sonde.native import agent_path
 from sonde.store.reader import open_recording
 from sonde.store.recording import Recording

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.unit.render.reading import read_page
+
 pytest.importorskip("torch", reason="the programs compared need torch")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 ONE = {"OMP_NUM_THREADS": "1"}
@@ -70,7 +72,13 @@ def test_a_slowed_line_and_a_renamed_function(tmp_path: Path) -> None:
     assert 3.0 < slowed["low"] <= 6.6, "6 ms of CPU time were planted, and reading the clock takes some"
     renamed = rows(found, "function", sure=False)
     assert any(r["note"] == "renamed?" and "load_batch → read_batch" in name for name, r in renamed.items())
-    assert "B is slower" in (tmp_path / "d.md").read_text()
+    assert "× slower (" in (tmp_path / "d.md").read_text().splitlines()[0]
+    page = tmp_path / "d.html"
+    printed = sonde("diff", *folders, "--html", page)
+    assert printed.stdout.startswith(found["headline"])
+    assert read_page(page, "sonde-data-b")["facts"]["comparison"] == found, (
+        "the page has the figures of --json"
+    )
     assert sonde("diff", folders[0], folders[0], "--fail-if-slower", "3%").returncode == 0
 
 

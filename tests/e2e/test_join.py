@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde.analyze.entered import entered_operators
-from sonde.analyze.join import rows_of, sample_ops, stack_operators
+from sonde.analyze.base.grouping import rows_of
+from sonde.analyze.samples.operators_on_stack import entered_operators, stack_operators
+from sonde.link.samples import sample_ops
 from sonde.native import agent_path
 from sonde.store.reader import open_recording
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sonde.experiment.arm import Arm, Patch
-from sonde.experiment.flips import FlipMeasure
-from sonde.experiment.launches import LaunchMeasure
+from sonde.experiment.design.arm import Arm, Patch
+from sonde.experiment.measure.flips import FlipMeasure
+from sonde.experiment.measure.launches import LaunchMeasure
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SLOW = """

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sonde.analyze.steps import step_reports
+from sonde.analyze.steps.program import step_reports
 from sonde.store.reader import open_recording
 
 ROOT = Path(__file__).resolve().parents[2]

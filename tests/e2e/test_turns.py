@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import sonde
-from sonde.experiment.arm import Arm
-from sonde.experiment.launches import LaunchMeasure
+from sonde.experiment.design.arm import Arm
+from sonde.experiment.measure.launches import LaunchMeasure
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 
@@ -121,7 +121,8 @@ def test_a_program_that_cannot_bear_company_is_launched_one_by_one(tmp_path: Pat
 def test_a_launcher_that_is_killed_takes_both_with_it(tmp_path: Path) -> None:
     script = training(tmp_path, "long", 0.01, steps=2000).command[1]
     code = (
-        "import sys\nfrom sonde.experiment.arm import Arm\nfrom sonde.experiment.launches import LaunchMeasure\n"
+        "import sys\nfrom sonde.experiment.design.arm import Arm\n"
+        "from sonde.experiment.measure.launches import LaunchMeasure\n"
         f"arm = Arm('long', (sys.executable, {script!r}))\n"
         "LaunchMeasure(timeout_s=60).together(arm, arm, (0, 0))\n"
     )

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sonde.analyze.device_events import device_work
-from sonde.analyze.device_time import device_times
-from sonde.analyze.idle import gaps, idle_splits
-from sonde.analyze.intervals import intersect, union
-from sonde.analyze.launches import call_kinds, launch_stats, queue_depths
+from sonde.analyze.base.intervals import intersect, union
+from sonde.analyze.device.events import device_work
+from sonde.analyze.device.idle import gaps, idle_splits
+from sonde.analyze.device.launches import call_kinds, launch_stats, queue_depths
+from sonde.analyze.device.time import device_times
 from sonde.columns import Table
 from sonde.store.recording import Recording
 from tests.oracle.traces import plain

@@ -10,9 +10,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sonde.analyze.critical_path import critical_path
-from sonde.analyze.device_events import device_work
-from sonde.importers import kineto
+from sonde.analyze.device.critical_path import critical_path
+from sonde.analyze.device.events import device_work
+from sonde.ingest.kineto import reader as kineto
 from sonde.store.recording import Recording
 from tests.golden.test_hta import hta_class, hta_union_ns, hta_view, rounded
 from tests.oracle.traces import plain, trace

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from sonde.importers import open_any
+from sonde.ingest import open_any
 from sonde.insights.engine import Report, judge
 from sonde.insights.subject import Subject
 from tests.oracle.traces import data_folder, trace

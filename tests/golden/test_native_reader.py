@@ -11,13 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sonde.analyze.critical_path import critical_path
-from sonde.analyze.device_by_op import device_by
-from sonde.analyze.device_events import device_work
-from sonde.analyze.event_waits import event_waits
-from sonde.analyze.rank_summary import RankSummary, summaries
-from sonde.importers import kineto, open_any, ranks
-from sonde.importers.ranks import open_folder, read_ranks, summary_of
+from sonde.analyze.device.by_op import device_by
+from sonde.analyze.device.critical_path import critical_path
+from sonde.analyze.device.event_waits import event_waits
+from sonde.analyze.device.events import device_work
+from sonde.analyze.ranks.summary import RankSummary, summaries
+from sonde.ingest import open_any
+from sonde.ingest.kineto import reader as kineto
+from sonde.ingest.ranks import folder as ranks
+from sonde.ingest.ranks.folder import open_folder, read_ranks, summary_of
 from sonde.render.text import gpu
 from sonde.render.text.page import Page
 from sonde.render.text.view import ShowOptions
@@ -161,7 +163,7 @@ def test_pool_and_single_process_give_the_same_answer() -> None:
 # Ray leaves files of its daemons' logs open and says so when they are collected: its doing, not ours.
 @pytest.fixture
 def ray() -> Iterator[None]:
-    pytest.importorskip("ray", reason="the engine ray needs: pip install 'sonde[ray]'")
+    pytest.importorskip("ray", reason="the engine ray needs: pip install 'sonde-profiler[ray]'")
     yield
     gc.collect()  # what Ray left is told here, where it is expected, and not in the next test
 

@@ -9,10 +9,10 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from sonde.analyze.alignment import align
-from sonde.analyze.collectives import Collectives
-from sonde.analyze.gpu_summary import GpuSummary, gpu_summary
-from sonde.analyze.rank_summary import RankSummary, summarise
+from sonde.analyze.ranks.alignment import align
+from sonde.analyze.ranks.collectives import Collectives
+from sonde.analyze.ranks.comparison import GpuSummary, gpu_summary
+from sonde.analyze.ranks.summary import RankSummary, summarise
 from tests.oracle.traces import MEGATRON, plain, trace
 
 TABLES = ("kernels", "launches", "ops", "marks", "memory")

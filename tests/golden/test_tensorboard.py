@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from sonde.analyze.device_by_op import device_by, inside_same, parent_rows
-from sonde.analyze.device_events import device_work
-from sonde.analyze.device_time import device_times
-from sonde.analyze.kernel_table import kernel_table
-from sonde.analyze.step_breakdown import PARTS, mean_parts_ns, step_breakdown
-from sonde.analyze.trace_steps import trace_steps
+from sonde.analyze.base.grouping import parent_rows
+from sonde.analyze.device.by_op import device_by, inside_same
+from sonde.analyze.device.events import device_work
+from sonde.analyze.device.kernel_table import kernel_table
+from sonde.analyze.device.time import device_times
+from sonde.analyze.steps.breakdown import PARTS, mean_parts_ns, step_breakdown
+from sonde.analyze.steps.trace import trace_steps
 from sonde.store.recording import Recording
 from tests.oracle.traces import plain, trace
 

@@ -30,6 +30,7 @@ def recording() -> Recording:
 
 def check(name: str, text: str) -> None:
     path = EXPECTED / f"{name}.txt"
+    text = text.replace(str(Path(__file__).resolve().parents[2]), "/checkout")
     text = "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
     if os.environ.get("SONDE_UPDATE_GOLDEN"):
         path.write_text(text, encoding="utf-8")

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from sonde.ingest.agent.decode import read_raw_log
+from sonde.ingest.agent.log import WALK_RESIDUAL, RawLog
 from sonde.record.launch import LaunchOptions, agent_environment
-from sonde.store.raw import WALK_RESIDUAL, RawLog
-from sonde.store.rawlog import read_raw_log
 
 PROGRAMS = Path(__file__).parent / "programs"
 NOBODY = 65534

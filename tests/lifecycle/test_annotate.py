@@ -110,7 +110,7 @@ def test_the_programs_own_steps_win_over_found_ones(tmp_path: Path) -> None:
 
 @needs_torch
 def test_memory_of_a_training_window_by_category(tmp_path: Path) -> None:
-    from sonde.analyze.memory import peaks
+    from sonde.analyze.memory.timeline import peaks
 
     done = run(
         tmp_path,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from sonde.analyze.quality import quality
+from sonde.analyze.recording.quality import quality
+from sonde.ingest.agent.log import WALK_RESIDUAL
 from sonde.record.job import record
 from sonde.record.options import RunOptions
 from sonde.render.text.quality import TABLES
-from sonde.store.raw import WALK_RESIDUAL
 from tests.lifecycle.recorded import PROGRAMS, cpu_s, run, weights_s
 
 

@@ -137,3 +137,46 @@ print(sizes)
 """
     result = run([sys.executable, "-c", code, LONG_WRITE], rate_hz=2000)
     assert result.output == f"{[1 << 22] * 3}\n"
+
+
+def test_an_unwind_entry_that_leads_back_to_itself_ends(program: Program, tmp_path: Path) -> None:
+    sound = program("odd_unwind_row").read_bytes()
+    length, back = b"\x10\x03\x82" + b"\x80" * 8 + b"\0", b"\x10\x03\xf4" + b"\xff" * 8 + b"\x01"
+    assert sound.count(length) == 1
+    odd = tmp_path / "odd"
+    odd.write_bytes(sound.replace(length, back))
+    odd.chmod(0o755)
+    result = run(["timeout", "20", odd, "0.3"])
+    assert (result.code, result.output, result.errors) == (0, "done\n", "")
+    log = next(log for log in result.logs() if weights_s(log) > 0.25)
+    assert ticks(log) > 30
+    # 5 is bad_rule: every walk from there says so.
+    assert (log.samples.walk_end == 5).sum() > 30
+
+
+PERF_CLOSED = """
+import os, resource, sys, threading, time
+limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+started, go = threading.Event(), threading.Event()
+def work():
+    started.set(); go.wait()
+thread = threading.Thread(target=work); thread.start(); started.wait()
+os.closerange(3, limit[0] + 16384)
+files = [os.open(sys.argv[1], os.O_RDWR) for _ in range(limit[0] - 8)]
+go.set(); thread.join()
+time.sleep(0.2)
+for file in files: os.fstat(file)
+print("all there", resource.getrlimit(resource.RLIMIT_NOFILE) == limit)
+"""
+
+
+def test_a_descriptor_that_became_the_programs_is_not_closed(tmp_path: Path) -> None:
+    target = tmp_path / "own.txt"
+    target.write_text("")
+    result = run([sys.executable, "-c", PERF_CLOSED, target], preexec_fn=_few_descriptors)
+    assert (result.code, result.output, result.errors) == (0, "all there True\n", "")
+
+
+def test_the_limit_of_descriptors_stays_the_programs(program: Program) -> None:
+    result = run([program("watches_limit"), "3000"], rate_hz=100)
+    assert (result.output, result.code) == ("changed 0 times\n", 0)

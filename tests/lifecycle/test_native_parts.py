@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sonde.store.rawlog import read_raw_log
+from sonde.ingest.agent.decode import read_raw_log
 
 ROOT = Path(__file__).resolve().parents[2]
 AGENT = ROOT / "native" / "agent"
@@ -92,12 +92,12 @@ def test_stacks_that_share_their_outer_frames_stay_apart(tmp_path: Path) -> None
 def test_the_background_thread_is_rare_while_nothing_happens_and_never_late(tmp_path: Path) -> None:
     said = subprocess.run([build(tmp_path, "pace.cpp")], capture_output=True, text=True, check=True).stdout
     wait_ms = {name: int(value) for name, value in (line.split() for line in said.splitlines())}
-    assert wait_ms.pop("deep_stacks") == pytest.approx(500 * 2 / 3, abs=1)  # a third of the ring, not a half
+    assert wait_ms.pop("deep_stacks") == pytest.approx(450 * 2 / 3, abs=1)  # a third of the ring, not a half
     assert wait_ms == {
         "young": 100,
-        "calm": 500,
+        "calm": 450,
         "news": 100,
         "soon_after": 100,
-        "calm_again": 500,
+        "calm_again": 450,
         "flood": 100,
     }

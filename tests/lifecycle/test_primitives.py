@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sonde.analyze import primitives as analysis
-from sonde.analyze.join import rows_of
+from sonde.analyze.base.grouping import rows_of
+from sonde.analyze.primitives import table as analysis
 from tests.lifecycle.observed import needs_torch, run
 
 pytestmark = needs_torch

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sonde.ingest.agent.log import WALK_RESIDUAL
 from sonde.record.launch import read_unfollowed
-from sonde.store.raw import WALK_RESIDUAL
 from tests.lifecycle.recorded import cpu_s, run, weights_s
 
 Program = Callable[[str], Path]
@@ -114,3 +114,32 @@ def test_a_forked_worker_logs_only_the_code_it_uses(tmp_path: Path) -> None:
     assert used == set(range(1, len(child.codes.first_line) + 1))  # every one is named, and no other
     assert 0 < len(child.codes.first_line) < len(parent.codes.first_line)
     assert "burn" in child.codes.name.tolist()
+
+
+def test_a_process_ends_when_its_last_two_threads_end_together(program: Program) -> None:
+    result = run([program("end_together"), "400"])
+    assert (result.code, result.output, result.errors) == (0, "hung 0\n", "")
+
+
+def test_forks_at_the_same_time_do_not_disturb_each_other(program: Program) -> None:
+    result = run([program("slow_fork")])
+    assert (result.code, result.output, result.errors) == (0, "done\n", "")
+    assert [cpu_s(log) > 0.18 for log in result.logs() if log.header.followed_fork].count(True) == 1
+    assert weights_s(result.main()) == pytest.approx(cpu_s(result.main()), rel=0.02)
+
+
+def test_a_program_that_counts_its_threads_after_a_fork_counts_its_own(program: Program) -> None:
+    binary = program("counts_threads")
+    alone = run([binary], agent=False)
+    assert [line.split()[0] for line in alone.output.splitlines()] == ["1", "3", "1"]
+    result = run([binary])
+    assert (result.code, result.output) == (alone.code, alone.output)
+
+
+WARNS = "import os; child = os.fork(); child or os._exit(7); print(os.waitstatus_to_exitcode(os.wait()[1]))"
+
+
+def test_python_does_not_warn_of_threads_at_a_fork() -> None:
+    """From Python 3.12 on; earlier versions do not look."""
+    result = run([sys.executable, "-W", "error", "-c", WARNS])
+    assert (result.code, result.output, result.errors) == (0, "7\n", "")

@@ -6,7 +6,7 @@ import os
 import signal
 from pathlib import Path
 
-from sonde.analyze.steps import step_reports
+from sonde.analyze.steps.program import step_reports
 from tests.lifecycle.observed import needs_torch, run
 
 pytestmark = needs_torch

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sonde.store.assemble import assemble
-from sonde.store.raw import REASONS, RawLog
+from sonde.ingest.agent import assemble
+from sonde.ingest.agent.log import REASONS, RawLog
 from sonde.symbols.resolver import Resolver
 from tests.lifecycle.recorded import cpu_s, run, weights_s
 
@@ -115,3 +115,35 @@ def test_a_wait_for_the_interpreter_is_no_wait_for_a_lock(tmp_path: Path) -> Non
 def test_waits_never_count_as_cpu_time() -> None:
     result = run([sys.executable, "-c", WAITING])
     assert weights_s(result.main()) == pytest.approx(result.cpu_s, rel=0.03)
+
+
+CROWDED = """
+import os, subprocess, sys, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+neighbour = "import time; end = time.monotonic() + 20\\nwhile time.monotonic() < end: pass"
+others = [subprocess.Popen([sys.executable, "-S", "-c", neighbour]) for _ in range(2)]
+def delay(): return int(open("/proc/thread-self/schedstat").read().split()[1])
+time.sleep(0.5)
+before, began = delay(), time.monotonic_ns()
+end = time.process_time() + 1.0
+while time.process_time() < end: pass
+print(began, time.monotonic_ns(), delay() - before)
+for other in others: other.kill(); other.wait()
+"""
+
+
+def test_time_taken_away_is_in_small_pieces_and_right_in_sum() -> None:
+    result = run([sys.executable, "-c", CROWDED], rate_hz=100)
+    began, ended, delay = (int(word) for word in result.output.split())
+    log = result.main()
+    mine = (log.waits.thread == 0) & (log.waits.time_ns >= began) & (log.waits.time_ns < ended)
+    taken = mine & (log.waits.reason == REASONS.index("preempted"))
+    weight = log.waits.weight_ns[taken]
+    assert delay > 0.5 * (ended - began)  # the neighbours did run
+    # By the kernel's own count; a look is a tenth of a second, so the ends may differ by one.
+    assert weight.sum() == pytest.approx(delay, abs=0.25e9)
+    # No piece lies over work that was done: each fits into the time to the next.
+    assert len(weight) >= 8
+    assert weight.max() < 0.6e9
+    # A thread that only computes does not wait for anything else.
+    assert log.waits.weight_ns[mine & ~taken].sum() < 0.1 * delay

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.split import binomial_interval
-from sonde.store.raw import THREAD_KINDS, WALK_RESIDUAL
+from sonde.ingest.agent.log import THREAD_KINDS, WALK_RESIDUAL
 from tests.lifecycle.recorded import Run, cpu_s, losses, run, share_under, ticks, weights_s
 
 Program = Callable[[str], Path]

@@ -16,7 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sonde.analyze.kernel_names import class_of
+from sonde.analyze.device.kernel_names import class_of
 from sonde.columns import Table
 from sonde.store import build
 from sonde.store.meta import Meta

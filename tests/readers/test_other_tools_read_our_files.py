@@ -157,7 +157,7 @@ GPU_TRACES = ["kineto_tb/resnet50_nw4_a.json.gz", "samfast/asdf_True_tiny.json.g
 
 def exported(name: str, folder: Path) -> tuple[Path, Path]:
     """A real trace, and what Sonde writes of it."""
-    from sonde.importers import open_any
+    from sonde.ingest import open_any
 
     traces = shared_traces()
     if traces is None:

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from sonde.ingest.agent import log as raw
+from sonde.ingest.agent.decode import read_raw_log
 from sonde.native import agent_path
-from sonde.store import raw
-from sonde.store.rawlog import read_raw_log
 
 
 def run_with_agent(

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from sonde.analyze.op_table import op_table
+from sonde.analyze.ops.table import op_table
 from sonde.columns import Table
-from sonde.importers import kineto
+from sonde.ingest.kineto import reader as kineto
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed for this Python"

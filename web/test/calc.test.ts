@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { matcher } from "../src/calc/search";
 import { countWarmup } from "../src/calc/steps";
 import { bytes, percent, shareError, time } from "../src/calc/format";
+import { isResident } from "../src/calc/counters";
 import { intersection, lengthOf, union } from "../src/calc/gpu";
-import { studentQuantile } from "../src/calc/diff";
+import { firstTable, rowsOfTable, type Comparison, type ComparisonRow } from "../src/data/comparison";
 import { csv } from "../src/ui/save";
 import { contrast, DARK_THEME, LIGHT_THEME } from "../src/draw/theme";
 import { escapeXml, fit, SvgPen } from "../src/draw/pen";
@@ -44,12 +45,16 @@ describe("device time", () => {
   });
 });
 
-describe("statistics", () => {
-  it("knows Student's quantiles", () => {
-    expect(studentQuantile(1)).toBeCloseTo(12.706, 2);
-    for (const [degrees, wanted] of [[10, 2.228], [15, 2.131], [20, 2.086], [30, 2.042], [60, 2.0], [1000, 1.962]]) {
-      expect(Math.abs(studentQuantile(degrees) - wanted)).toBeLessThan(0.006);
-    }
+describe("comparison", () => {
+  const row = (dimension: string, name: string, sure: boolean) => ({ dimension, source: "samples", name, sure }) as ComparisonRow;
+  const tables = ["op", "line"].map((dimension) => ({ dimension, source: "samples", title: dimension }));
+  it("opens with the first table that has a significant row, else with the first", () => {
+    const rows = [row("op", "aten::mm", false), row("line", "train.py:3 step", true)];
+    const found = { tables, rows } as unknown as Comparison;
+    expect(firstTable(found)?.dimension).toBe("line");
+    expect(rowsOfTable(found, tables[1]).map((r) => r.name)).toEqual(["train.py:3 step"]);
+    expect(firstTable({ ...found, rows: rows.slice(0, 1) })?.dimension).toBe("op");
+    expect(firstTable({ ...found, tables: [] })).toBe(null);
   });
 });
 
@@ -97,4 +102,12 @@ describe("links", () => {
     expect(new Store(store.hash()).params).toEqual(store.params);
   });
   it("ignore a range that is none", () => expect(new Store("#flame?range=x").range).toBe(null));
+});
+
+describe("resident memory", () => {
+  it("is that of the program, over time", () => {
+    expect(isResident({ name: "rss_bytes", times: [0, 1] })).toBe(true);
+    expect(isResident({ name: "agent_memory_bytes", times: [0, 1] })).toBe(false);
+    expect(isResident({ name: "rss_bytes", times: [0] })).toBe(false);
+  });
 });

@@ -1,5 +1,6 @@
 #include "background/background.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -17,6 +18,8 @@ namespace sonde {
 namespace {
 
 constexpr uint64_t kFinishWithinNs = 1'000'000'000;
+constexpr size_t kStackBytes = 256u << 10, kPageBytes = 4096;
+constexpr uint64_t kOpenAgainNs = 1'000'000'000;  // a log that could not be created
 constexpr long kForkWaitNs = 300'000'000;
 constexpr long kGoneWithinNs = 500'000'000;
 
@@ -47,23 +50,42 @@ timespec deadline(long within_ns) {
   return until;
 }
 
+// Libc takes the thread-local variables of all libraries that are there at the start from the stack of a new thread.
+size_t static_tls_bytes() {
+  size_t total = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* sum) {
+        for (int i = 0; i < info->dlpi_phnum; i++) {
+          const auto& segment = info->dlpi_phdr[i];
+          if (segment.p_type == PT_TLS) *static_cast<size_t*>(sum) += segment.p_memsz + segment.p_align;
+        }
+        return 0;
+      },
+      &total);
+  return (total + kPageBytes - 1) & ~(kPageBytes - 1);
+}
+
 void* run(void*) {
   prctl(PR_SET_NAME, "sonde");
   // Blocks switch the events of all threads from here, by the program's descriptors.
   if (!agent_options().blocks) take_private_descriptors();
   background_tid.store(thread_id(), std::memory_order_relaxed);
   uint64_t started_ns = mono_ns();
-  bool open_failed = false;
-  if (open_at_once) open_failed = !recorder.open();
+  uint64_t next_open_ns = started_ns + kSettleNs;
+  if (open_at_once) {  // however short the program is
+    pthread_mutex_lock(&pass_lock);
+    if (!recorder.open()) next_open_ns = started_ns + kOpenAgainNs;
+    pthread_mutex_unlock(&pass_lock);
+  }
   uint32_t seen = bell.load(std::memory_order_acquire);
   while (state.load(std::memory_order_acquire) == kRunning) {
     const uint32_t before = seen;
     seen = bell.load(std::memory_order_acquire);
     uint64_t now_ns = mono_ns();
-    if (!open_failed && (recorder.is_open() || now_ns - started_ns >= kSettleNs)) {
+    if (recorder.is_open() || now_ns >= next_open_ns) {
       pthread_mutex_lock(&pass_lock);
-      if (!recorder.is_open()) open_failed = !recorder.open();
-      if (!open_failed) recorder.tend(now_ns, seen != before);
+      if (recorder.is_open() || recorder.open()) recorder.tend(now_ns, seen != before);
+      else next_open_ns = now_ns + kOpenAgainNs;
       pthread_mutex_unlock(&pass_lock);
     }
     if (state.load(std::memory_order_acquire) != kRunning) break;
@@ -92,12 +114,19 @@ bool start_background(log::ProcessOrigin origin) {
   real_sigmask(SIG_SETMASK, &all, &before);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 256u << 10);
+  pthread_attr_setstacksize(&attributes, kStackBytes + static_tls_bytes());
   int error = real_pthread_create(&background_thread, &attributes, run, nullptr);
   pthread_attr_destroy(&attributes);
   real_sigmask(SIG_SETMASK, &before, nullptr);
   if (error) state.store(kAbsent, std::memory_order_release);
   return error == 0;
+}
+
+bool is_background_tid(int tid) { return background_tid.load(std::memory_order_relaxed) == tid; }
+
+bool background_exists() {
+  const int tid = background_tid.load(std::memory_order_relaxed);
+  return state.load(std::memory_order_acquire) != kAbsent && tid && syscall(SYS_tgkill, process_id(), tid, 0) == 0;
 }
 
 void wake_background() { ring_bell(); }
@@ -117,8 +146,8 @@ bool finish_background(log::EndReason reason) {
 }
 
 void see_background_off() {
-  if (state.load(std::memory_order_acquire) != kFinished) return;
-  state.store(kAbsent, std::memory_order_release);
+  uint32_t expected = kFinished;  // one thread alone may join it
+  if (!state.compare_exchange_strong(expected, kAbsent)) return;
   const timespec until = deadline(kGoneWithinNs);
   if (pthread_timedjoin_np(background_thread, nullptr, &until) != 0) pthread_detach(background_thread);
 }
@@ -133,6 +162,7 @@ void background_after_fork_in_parent() { pthread_mutex_unlock(&pass_lock); }
 void background_after_fork_in_child(bool clean) {
   pthread_mutex_init(&pass_lock, nullptr);
   state.store(kAbsent, std::memory_order_release);
+  background_tid.store(0, std::memory_order_relaxed);
   if (clean) recorder.forget();
 }
 

@@ -9,6 +9,10 @@ namespace sonde {
 // Not async-signal-safe.
 bool start_background(log::ProcessOrigin origin);
 
+// Async-signal-safe.
+bool is_background_tid(int tid);
+bool background_exists();  // among the threads of this process, now
+
 // Async-signal-safe. Asks for a drain soon.
 void wake_background();
 

@@ -70,7 +70,7 @@ void Blocks::pass(uint64_t now_ns) {
     for (uint32_t i = 0; i < thread_slots(); i++) {
       Thread* thread = thread_at(i);
       timespec cpu = {};
-      if (thread->phase.load(std::memory_order_acquire) != Phase::Live || !thread->announced) continue;
+      if (thread->phase.load(std::memory_order_acquire) != Phase::Live || !thread->announced_in) continue;
       if (clock_gettime(thread_cpu_clock(thread->tid), &cpu) != 0) continue;
       uint64_t used = static_cast<uint64_t>(cpu.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(cpu.tv_nsec);
       uint64_t accounted = thread->accounted_ns.load(std::memory_order_relaxed);

@@ -52,21 +52,36 @@ void CounterWriter::reset() {
 }
 
 void LossWriter::write(log::Writer& log) {
+  uint64_t counts[static_cast<size_t>(Loss::kCount)];
+  bool news = false;
   for (size_t i = 0; i < static_cast<size_t>(Loss::kCount); i++) {
-    uint64_t count = detail::loss_counts[i].load(std::memory_order_relaxed);
-    if (count == written_[i]) continue;
+    counts[i] = detail::loss_counts[i].load(std::memory_order_relaxed);
+    news |= counts[i] != told_[i];
+  }
+  if (!news || !log.flush()) return;
+  for (size_t i = 0; i < static_cast<size_t>(Loss::kCount); i++) {
+    if (counts[i] == told_[i]) continue;
     const LossName& name = kLossNames[i];
     const char* said = i == static_cast<size_t>(Loss::PythonUnknown) ? python_refusal() : nullptr;
-    log.begin(log::Record::Loss).text(name.cause).text(name.unit).number(count - written_[i]);
+    log.begin(log::Record::Loss).text(name.cause).text(name.unit).number(counts[i] - told_[i]);
     log.text(said ? said : name.detail);
     log.end();
-    written_[i] = count;
   }
+  if (!log.flush()) return;
+  for (size_t i = 0; i < static_cast<size_t>(Loss::kCount); i++) told_[i] = counts[i];
 }
 
-void LossWriter::reset() {
+uint64_t LossWriter::untold() const {
+  uint64_t total = 0;
   for (size_t i = 0; i < static_cast<size_t>(Loss::kCount); i++) {
-    written_[i] = detail::loss_counts[i].load(std::memory_order_relaxed);
+    total += detail::loss_counts[i].load(std::memory_order_relaxed) - told_[i];
+  }
+  return total;
+}
+
+void LossWriter::forget_earlier() {
+  for (size_t i = 0; i < static_cast<size_t>(Loss::kCount); i++) {
+    told_[i] = detail::loss_counts[i].load(std::memory_order_relaxed);
   }
 }
 

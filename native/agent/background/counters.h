@@ -20,13 +20,15 @@ class CounterWriter {
   uint64_t written_[kReadings] = {};
 };
 
+// A count is told once it is in the file for good, not when it was handed to the writer.
 class LossWriter {
  public:
-  void write(log::Writer& log);  // Loss records for counts that grew
-  void reset();                  // in the child of a fork: what the parent lost is not ours
+  void write(log::Writer& log);     // Loss records for counts that grew, as a chunk of their own
+  uint64_t untold() const;          // counts that no Loss record in the file tells
+  void forget_earlier();            // in the child of a fork: what the parent lost is not ours
 
  private:
-  uint64_t written_[static_cast<size_t>(Loss::kCount)] = {};
+  uint64_t told_[static_cast<size_t>(Loss::kCount)] = {};
 };
 
 }  // namespace sonde

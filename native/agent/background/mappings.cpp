@@ -9,6 +9,8 @@
 
 #include <cstring>
 
+#include "common/regular_file.h"
+
 namespace sonde {
 namespace {
 
@@ -55,7 +57,9 @@ bool may_be_code(const char* line) {
 
 void read_build_id(const char* path, char* hex, size_t capacity) {
   hex[0] = 0;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  // The name may mean another file by now.
+  struct stat status;
+  int fd = open_regular(path, FileOwner::Anyone, &status);
   if (fd < 0) return;
   Elf64_Ehdr file;
   Elf64_Phdr segment;

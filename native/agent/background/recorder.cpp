@@ -1,6 +1,5 @@
 #include "background/recorder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +17,11 @@
 #include "jit/jit.h"
 #include "pools/owner.h"
 #include "process/follow.h"
+#include "process/secrets.h"
 #include "python/frames.h"
+#include "sample/record.h"
 #include "signals/shared.h"
+#include "threads/adopt.h"
 #include "threads/registry.h"
 
 namespace sonde {
@@ -27,9 +29,16 @@ namespace {
 
 constexpr uint32_t kAgentThread = 0x7fffffff;        // number of the background thread in the log
 constexpr uint32_t kUnknownThreads = 0x7ffffffe;     // all threads that are not followed, together
+constexpr uint64_t kTryAgainNs = 500'000'000;        // after a write that failed
 
 uint64_t nanoseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_usec) * 1000u;
+}
+
+uint64_t cpu_of(const Thread* thread) {
+  timespec cpu = {};
+  if (clock_gettime(thread_cpu_clock(thread->tid), &cpu) != 0) return 0;
+  return static_cast<uint64_t>(cpu.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(cpu.tv_nsec);
 }
 
 size_t read_file(const char* path, char* out, size_t capacity) {
@@ -66,17 +75,18 @@ uint64_t read_boot_id() {
 
 void Recorder::begin(log::ProcessOrigin origin, uint64_t start_ns) {
   origin_ = origin;
-  if (!is_fork_ && earlier_cpu_ns_ == 0) earlier_cpu_ns_ = earlier_cpu().user_ns + earlier_cpu().system_ns;
+  if (!is_fork_ && !resumed_) earlier_ = earlier_cpu();
   start_ns_ = start_ns;
   stacks_.on_new_epoch([](void* waits) { static_cast<WaitRecorder*>(waits)->before_new_epoch(); }, &waits_);
-  next_pass_ns_ = next_refresh_ns_ = next_counters_ns_ = next_names_ns_ = 0;
+  next_pass_ns_ = next_refresh_ns_ = next_counters_ns_ = next_names_ns_ = next_try_ns_ = 0;
   pace_.start(start_ns);
 }
 
 void Recorder::write_header() {
-  char command[4096];
-  size_t size = read_file("/proc/thread-self/cmdline", command, sizeof command);
-  while (size && command[size - 1] == 0) size--;
+  char given[4096], command[4096];
+  size_t size = read_file("/proc/thread-self/cmdline", given, sizeof given);
+  while (size && given[size - 1] == 0) size--;
+  size = hide_secrets(given, size, command, sizeof command);
   Engine* engine = agent_engine();
   log_.begin(log::Record::Header).number(log::kFormatVersion).number(static_cast<uint64_t>(agent_pid()));
   log_.number(static_cast<uint64_t>(getppid())).number(start_ns_).signed_number(epoch_offset_ns());
@@ -88,29 +98,74 @@ void Recorder::write_header() {
 bool Recorder::open() {
   char path[480];
   snprintf(path, sizeof path, "%s/raw", agent_options().folder);
-  mkdir(path, 0755);
+  mkdir(path, 0700);
   snprintf(path, sizeof path, "%s/raw/%d.%llu.slog", agent_options().folder, agent_pid(),
            static_cast<unsigned long long>(start_ns_));
-  if (!log_.open(path)) return false;
-  counters_.reset();
-  write_header();
-  log_.flush();  // at once: reading the mappings takes a millisecond, in which a short child may end
-  log_.begin(log::Record::Statistics).text("boot_id").number(read_boot_id());
-  log_.end();
-  mappings_.update(log_, start_ns_, Mappings::Look::First);
-  log_.flush();
+  if (!session_.open(path)) {
+    opened_late_ = true;
+    return false;
+  }
+  if (opened_late_) drop_what_waits();
+  const uint64_t now_ns = mono_ns();
+  for (uint32_t i = 0; resumed_ && i < thread_slots(); i++) {
+    Thread* thread = thread_at(i);
+    if (thread->phase.load(std::memory_order_acquire) == Phase::Live) WaitRecorder::begin_account(thread, now_ns);
+  }
+  say_everything(start_ns_);
   if (agent_options().blocks) blocks_.start(mono_ns());
   return true;
 }
 
+void Recorder::say_everything(uint64_t since_ns) {
+  waits_.begin_session();
+  write_header();
+  log_.flush();  // at once: reading the mappings takes a millisecond, in which a short child may end
+  log_.begin(log::Record::Statistics).text("boot_id").number(read_boot_id());
+  log_.end();
+  session_.mappings.update(log_, since_ns, Mappings::Look::First);
+  log_.flush();
+}
+
+// A disk that is full stays so for a while, and the try is a small write: nothing is gained by more of them.
+void Recorder::close_gap(uint64_t now_ns) {
+  if (now_ns < next_try_ns_) return;
+  next_try_ns_ = now_ns + kTryAgainNs;
+  uint64_t from_ns = 0;
+  if (session_.open_after_gap(now_ns, &from_ns)) say_everything(from_ns);
+}
+
+void Recorder::drop_what_waits() {
+  uint64_t samples = 0, cpu_ns = 0;
+  for (uint32_t i = 0; i < thread_slots(); i++) {
+    Thread* thread = thread_at(i);
+    if (thread->phase.load(std::memory_order_acquire) != Phase::Live) continue;
+    while (const uint64_t* record = thread->ring.peek()) {
+      SampleHead head;
+      std::memcpy(&head, record, sizeof head);
+      samples++;
+      cpu_ns += head.weight_ns;
+      thread->ring.pop(head.words);
+    }
+    const uint64_t used_ns = cpu_of(thread), accounted_ns = thread->accounted_ns.load(std::memory_order_relaxed);
+    if (used_ns <= accounted_ns) continue;
+    cpu_ns += used_ns - accounted_ns;
+    thread->accounted_ns.store(used_ns, std::memory_order_relaxed);
+  }
+  log_.count_lost(samples, cpu_ns);
+  opened_late_ = false;
+}
+
 void Recorder::announce(Thread* thread) {
-  if (thread->announced) return;
+  if (!session_.must_announce(thread)) return;
+  pace_.look_again_soon();
   if (!thread->name[0]) read_thread_name(thread->tid, thread->name);
   log_.begin(log::Record::ThreadStart).number(thread->number).number(static_cast<uint64_t>(thread->tid));
   log_.number(thread->start_ns).text(thread->name).number(static_cast<uint64_t>(thread->kind));
   log_.number(reinterpret_cast<uint64_t>(thread->routine));
   log_.end();
-  thread->announced = true;
+  if (thread->adopted && thread->wait.looked_ns == 0) WaitRecorder::begin_account(thread, thread->start_ns);
+  if (thread->unseen_cpu_ns) stacks_.write_residual(thread->number, thread->start_ns, thread->unseen_cpu_ns);
+  thread->unseen_cpu_ns = 0;
 }
 
 void Recorder::drain(Thread* thread) {
@@ -134,12 +189,12 @@ void Recorder::write_thread_end(Thread* thread, uint64_t end_ns, uint64_t cpu_ns
 }
 
 void Recorder::pass(uint64_t now_ns) {
+  if (session_.interrupted()) close_gap(now_ns);
   refresh(now_ns);
   for (uint32_t i = 0; i < thread_slots(); i++) {
     Thread* thread = thread_at(i);
     Phase phase = thread->phase.load(std::memory_order_acquire);
     if (phase != Phase::Live && phase != Phase::Ended) continue;
-    if (!thread->announced) pace_.look_again_soon();
     announce(thread);
     drain(thread);
     if (phase == Phase::Ended) {
@@ -157,11 +212,11 @@ void Recorder::pass(uint64_t now_ns) {
   if (agent_options().waits && waits_.look(mono_ns())) pace_.look_again_soon();
   python_write_codes(log_);
   if (now_ns >= next_counters_ns_) {
-    counters_.write(log_, now_ns);
+    session_.counters.write(log_, now_ns);
     next_counters_ns_ = now_ns + kCountersEveryNs;
   }
-  losses_.write(log_);
   log_.flush();
+  session_.write_losses();
 }
 
 void Recorder::tend(uint64_t now_ns, bool asked) {
@@ -185,15 +240,16 @@ uint64_t Recorder::sleep_ns(uint64_t now_ns) {
 void Recorder::refresh(uint64_t now_ns) {
   if (now_ns < next_refresh_ns_) return;
   next_refresh_ns_ = now_ns + kRefreshEveryNs;
-  bool libraries_changed = mappings_.update(log_, now_ns, Mappings::Look::Usual);
+  bool libraries_changed = session_.mappings.update(log_, now_ns, Mappings::Look::Usual);
   unwind_refresh();
   pools_refresh();
+  tend_adopted_threads();
+  if (adopt_unknown_threads(EarlierTime::Counts, Certainty::SecondLook)) pace_.look_again_soon();
   if (jit_poll(log_) || libraries_changed) pace_.look_again_soon();
   look_for_python(libraries_changed);
   if (now_ns >= next_names_ns_) {
     next_names_ns_ = now_ns + kNamesEveryNs;
     read_names();
-    look_for_unknown_threads();
     check_shared_signals();
   }
 }
@@ -223,32 +279,10 @@ void Recorder::read_names() {
   }
 }
 
-// Threads that were not started through pthread_create. A thread that is just starting or ending
-// looks the same for a moment; so one counts only when two looks in a row find it.
-void Recorder::look_for_unknown_threads() {
-  DIR* tasks = opendir("/proc/self/task");
-  if (!tasks) return;
-  int own = thread_id(), seen[kMaxUnknown] = {};
-  size_t seen_count = 0;
-  uint64_t count = 0;
-  while (dirent* entry = readdir(tasks)) {
-    int tid = atoi(entry->d_name);
-    if (tid <= 0 || tid == own || is_known_tid(tid) || seen_count == kMaxUnknown) continue;
-    seen[seen_count++] = tid;
-    for (int earlier : unknown_tids_) count += earlier == tid;
-  }
-  closedir(tasks);
-  std::memcpy(unknown_tids_, seen, sizeof seen);
-  if (count > unknown_threads_) {
-    count_loss(Loss::ThreadsUnknown, count - unknown_threads_);
-    unknown_threads_ = count;
-  }
-}
-
 // What the process used beyond all of the above: the last microseconds of threads that ended (the kernel
 // takes them apart), and threads that are not followed. With it the sum is the CPU time.
 void Recorder::write_rest(uint64_t now_ns) {
-  uint64_t used_ns = process_cpu_ns() - earlier_cpu_ns_;
+  uint64_t used_ns = process_cpu_ns() - earlier_.user_ns - earlier_.system_ns;
   uint64_t written_ns = stacks_.weight_total_ns();
   if (used_ns <= written_ns) return;
   log_.begin(log::Record::ThreadStart).number(kUnknownThreads).number(0).number(now_ns);
@@ -288,25 +322,25 @@ void Recorder::finish(log::EndReason reason, int agent_tid) {
   uint64_t now_ns = mono_ns();
   next_refresh_ns_ = now_ns;  // once more, so that late libraries and names are known
   next_counters_ns_ = now_ns;
+  next_try_ns_ = 0;
   pass(now_ns);
   for (uint32_t i = 0; i < thread_slots(); i++) {
     Thread* thread = thread_at(i);
     if (thread->phase.load(std::memory_order_acquire) != Phase::Live) continue;
-    timespec cpu = {};
-    if (clock_gettime(thread_cpu_clock(thread->tid), &cpu) != 0) continue;
-    uint64_t cpu_ns = static_cast<uint64_t>(cpu.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(cpu.tv_nsec);
+    const uint64_t cpu_ns = cpu_of(thread);
+    if (cpu_ns == 0) continue;
     drain(thread);
     write_thread_end(thread, now_ns, cpu_ns);
-    samples_ += thread->samples.load(std::memory_order_relaxed);
-    handler_ns_ += thread->handler_ns.load(std::memory_order_relaxed);
+    thread->accounted_ns.store(cpu_ns, std::memory_order_relaxed);  // should an exec fail and the process go on
+    samples_ += thread->samples.exchange(0, std::memory_order_relaxed);
+    handler_ns_ += thread->handler_ns.exchange(0, std::memory_order_relaxed);
     handler_times_.add(thread->handler_times);
     walk_times_.add(thread->walk_times);
   }
   blocks_.finish(now_ns);
-  mappings_.update(log_, now_ns, Mappings::Look::Last);
+  session_.mappings.update(log_, now_ns, Mappings::Look::Last);
   python_write_codes(log_);
-  if (log_.write_failures()) count_loss(Loss::LogWriteFailed, log_.write_failures());
-  losses_.write(log_);
+  if (log_.refused()) count_loss(Loss::RecordsTooLarge, log_.refused());
   write_statistics();
   uint64_t own_ns = thread_cpu_ns();
   log_.begin(log::Record::ThreadStart).number(kAgentThread).number(static_cast<uint64_t>(agent_tid));
@@ -319,29 +353,27 @@ void Recorder::finish(log::EndReason reason, int agent_tid) {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
   log_.begin(log::Record::Footer).number(mono_ns()).signed_number(epoch_offset_ns());
-  const EarlierCpu earlier = is_fork_ ? EarlierCpu{} : earlier_cpu();
-  log_.number(nanoseconds(usage.ru_utime) - earlier.user_ns);
-  log_.number(nanoseconds(usage.ru_stime) - earlier.system_ns);
+  const uint64_t user_ns = nanoseconds(usage.ru_utime), system_ns = nanoseconds(usage.ru_stime);
+  log_.number(user_ns - earlier_.user_ns).number(system_ns - earlier_.system_ns);
   log_.number(static_cast<uint64_t>(usage.ru_maxrss) * 1024u).number(static_cast<uint64_t>(reason));
   log_.end();
-  log_.close();
-  earlier_cpu_ns_ = process_cpu_ns();  // should an exec fail and the process go on
+  session_.close();
+  // Should an exec fail and the process go on, in a log of its own.
+  earlier_ = {0, user_ns, system_ns};
+  resumed_ = true;
 }
 
 void Recorder::forget() {
-  log_.abandon();
-  stacks_.reset();
-  mappings_.reset();
+  session_.forget();
   waits_.reset();
   rate_.reset();
-  losses_.reset();
   python_known_ = python_looked_ = false;
   samples_ = handler_ns_ = drained_ = 0;
   handler_times_.clear();
   walk_times_.clear();
-  earlier_cpu_ns_ = unknown_threads_ = 0;
+  earlier_ = EarlierCpu{};
   is_fork_ = true;
-  std::memset(unknown_tids_, 0, sizeof unknown_tids_);
+  resumed_ = opened_late_ = false;
 }
 
 }  // namespace sonde

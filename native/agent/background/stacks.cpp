@@ -25,12 +25,11 @@ void StackWriter::forget_last() {
   last_python_.forget();
 }
 
-void StackWriter::reset() {
+void StackWriter::begin_session() {
   native_.clear();
   python_.clear();
   forget_last();
-  epoch_ = 0;
-  weight_total_ns_ = 0;
+  log_->set_node_epoch(++epoch_);
 }
 
 uint32_t StackWriter::intern(const uint64_t* packed, uint32_t count, LastNative* last) {
@@ -107,6 +106,7 @@ void StackWriter::write_sample(uint32_t thread, const uint64_t* record) {
   log_->number(head.owner + 1u).number(owner).number(head.weight_ns).number(head.state).number(0);
   log_->number(head.walk_end | (static_cast<uint64_t>(head.owner_walk_end) << 4)).number(head.anchor);
   log_->number(head.handler_ns >> 8);
+  log_->stands_for_sample(head.weight_ns);
   log_->end();
 }
 
@@ -114,6 +114,7 @@ void StackWriter::write_residual(uint32_t thread, uint64_t time_ns, uint64_t wei
   weight_total_ns_ += weight_ns;
   log_->begin(log::Record::Sample).number(thread).time_delta(time_ns).number(0).number(0).number(0).number(0);
   log_->number(weight_ns).number(0).number(0).number(log::kWalkResidual).number(0);
+  log_->stands_for_sample(weight_ns);
   log_->end();
 }
 

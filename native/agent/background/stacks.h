@@ -53,7 +53,9 @@ class StackWriter {
     context_ = context;
   }
 
-  void reset();
+  // Ids of before are void, as after make_room; the log's file goes on or is another one.
+  void begin_session();
+  void begin_account() { weight_total_ns_ = 0; }  // with a new file
   uint64_t weight_total_ns() const { return weight_total_ns_; }
   uint64_t epoch() const { return epoch_; }
   uint64_t memory_bytes() const { return native_.memory_bytes() + python_.memory_bytes(); }
@@ -71,7 +73,7 @@ class StackWriter {
   log::NodeTable native_, python_;
   LastNative last_native_, last_owner_;
   LastStack<PythonKey, kMaxPythonFrames> last_python_;
-  uint64_t epoch_ = 0;
+  uint64_t epoch_ = 0;            // never comes again in a process, so that no id of an earlier one is believed
   uint64_t weight_total_ns_ = 0;  // of all samples and residuals written
   void (*listener_)(void*) = nullptr;
   void* context_ = nullptr;

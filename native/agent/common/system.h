@@ -25,9 +25,8 @@ inline void futex_wake(std::atomic<uint32_t>* word) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
 }
 
-// Moves a descriptor out of the numbers that programs count, close or expect to get next: above
-// the program's own limit if the hard limit leaves room there or the process is privileged (what is open
-// stays open when the limit comes back down), else into its upper half. Not async-signal-safe.
+// Moves a descriptor out of the numbers that programs count, close or expect to get next: into the upper half of what
+// the program may open. Not async-signal-safe.
 int move_high(int fd);
 
 // Gives the calling thread a table of descriptors of its own, empty: what it opens from now on, the program

@@ -11,6 +11,7 @@
 #include "jit/jit.h"
 #include "log/loss.h"
 #include "pools/owner.h"
+#include "process/confined.h"
 #include "process/environment.h"
 #include "process/follow.h"
 #include "python/frames.h"
@@ -28,23 +29,28 @@ constinit Options options;
 constinit Engine* engine = nullptr;
 constinit std::atomic<bool> present{false}, sampling{false}, running{false};
 constinit std::atomic<int> pid{0};
-constinit bool fork_is_clean = false;
+// Of the fork that this thread is in: while it copies a large process others may try theirs, and fail to get the lock.
+// One flag for all would leave the lock taken for ever.
+__thread bool fork_is_clean __attribute__((tls_model("initial-exec"))) = false;
+__thread bool fork_is_ours __attribute__((tls_model("initial-exec"))) = false;  // prepared: the agent ran when it began
 
 void before_fork() {
-  if (!running.load(std::memory_order_acquire)) return;
+  fork_is_ours = running.load(std::memory_order_acquire);
+  if (!fork_is_ours) return;
   fork_is_clean = background_before_fork();
   registry_before_fork();
 }
 
 void after_fork_in_parent() {
-  if (!running.load(std::memory_order_acquire)) return;
+  if (!fork_is_ours) return;
   registry_after_fork_in_parent();
   if (fork_is_clean) background_after_fork_in_parent();
+  if (is_filtered()) count_loss(Loss::ChildNotFollowed);
 }
 
 // The child is a process of its own: own log, own background thread; only this thread lives on.
 void after_fork_in_child() {
-  if (!running.load(std::memory_order_acquire)) return;
+  if (!fork_is_ours) return;
   sampling.store(false, std::memory_order_relaxed);
   pid.store(process_id(), std::memory_order_relaxed);
   Thread* self = registry_after_fork_in_child();
@@ -54,7 +60,10 @@ void after_fork_in_child() {
     note_unfollowed("fork while the agent was busy");
     return;
   }
-  python_after_fork();
+  if (is_filtered()) {  // a log takes threads and files, and the child has the filter, too
+    running.store(false, std::memory_order_relaxed);
+    return;
+  }
   pools_after_fork();
   jit_after_fork();
   unwind_after_fork();
@@ -63,6 +72,7 @@ void after_fork_in_child() {
     note_unfollowed("no thread for the agent");
     return;
   }
+  running.store(true, std::memory_order_relaxed);
   sampling.store(true, std::memory_order_release);
   if (self) {
     arm_current(self);
@@ -104,7 +114,11 @@ __attribute__((constructor)) void enter() {
   free(malloc(1));
   watch_thread_ends();
   remember_environment();
+  jit_remember_folder();
+  resolve_system_calls();
   resolve_writes();
+  resolve_waits();
+  resolve_masked_waits();
   if (!start(origin)) {
     note_unfollowed("the agent could not start");
     return;

@@ -22,7 +22,7 @@ constexpr uint32_t kMinRateHz = 1, kMaxRateHz = 4'000;  // a tick costs up to 60
 // The background thread's passes: a pass costs the same whether there is much to do or little, so they are rare
 // (background/pace.h). A kill -9 loses at most about kCalmPassNs.
 constexpr uint64_t kBusyPassNs = 100'000'000;        // while threads wait, libraries come or code is generated
-constexpr uint64_t kCalmPassNs = 500'000'000;        // while threads only compute
+constexpr uint64_t kCalmPassNs = 450'000'000;        // while threads only compute; with a tick and the write: half a second
 constexpr uint64_t kRefreshEveryNs = 250'000'000;
 constexpr uint64_t kCountersEveryNs = 500'000'000;
 constexpr uint64_t kNamesEveryNs = 2'000'000'000;

@@ -1,6 +1,8 @@
 #include <errno.h>
 #include <poll.h>
 
+#include <initializer_list>
+
 #include "common/system.h"
 #include "core/agent.h"
 #include "engine/cpu_timer.h"
@@ -10,6 +12,8 @@
 #include "engine/scheduler_tick.h"
 #include "engine/shared_rate.h"
 #include "log/loss.h"
+#include "process/confined.h"
+#include "signals/mask.h"
 
 namespace sonde {
 namespace {
@@ -55,11 +59,15 @@ Engine* choose_engine(const Options& options) {
 void arm_current(Thread* thread) {
   Engine* chosen = agent_engine();
   if (!chosen || thread->engine) return;
+  if (is_filtered()) return count_loss(Loss::ThreadsConfined);
   const uint32_t rate = current_rate_hz();
   // Descriptors may be scarce, or timers (RLIMIT_SIGPENDING): what is left is still a clock.
   for (Engine* engine : {chosen, timer_engine(), perf_timer_engine()}) {
     thread->engine = engine;  // before the first tick can come
-    if (engine->arm(thread, rate)) return;
+    if (engine->arm(thread, rate)) {
+      if (sample_signal_held()) engine->pause(thread, true);
+      return;
+    }
     if (engine == chosen && chosen != timer_engine()) count_loss(Loss::PerfScarce);
   }
   thread->engine = nullptr;
@@ -67,7 +75,7 @@ void arm_current(Thread* thread) {
 }
 
 void disarm_current(Thread* thread) {
-  if (!thread->engine) return;
+  if (!thread->engine || is_filtered()) return;
   Engine* engine = thread->engine;
   engine->disarm(thread);
   thread->engine = nullptr;
@@ -81,7 +89,7 @@ void forget_engine(Thread* thread) {
 
 Tick classify_tick(const siginfo_t* info) {
   switch (info->si_code) {
-    case SI_TIMER: return info->si_value.sival_ptr == timer_cookie() ? Tick::Timer : Tick::Foreign;
+    case SI_TIMER: return is_our_timer(info) ? Tick::Timer : Tick::Foreign;
     case SI_USER:
       // Without memory for a siginfo the kernel delivers the signal bare. Nobody has pid 0.
       return info->si_pid == 0 ? Tick::Unclear : Tick::Foreign;

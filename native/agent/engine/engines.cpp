@@ -11,6 +11,7 @@
 #include "engine/perf_event.h"
 #include "engine/scheduler_tick.h"
 #include "engine/shared_rate.h"
+#include "process/confined.h"
 
 namespace sonde {
 namespace {
@@ -30,6 +31,7 @@ bool behind_system_call(uint64_t pc) {
 
 // Of this thread so far.
 uint64_t page_faults() {
+  if (is_filtered()) return 0;
   rusage usage = {};
   getrusage(RUSAGE_THREAD, &usage);
   return static_cast<uint64_t>(usage.ru_minflt + usage.ru_majflt);

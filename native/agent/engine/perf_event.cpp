@@ -13,6 +13,7 @@
 #include "engine/grid.h"
 #include "engine/kernel_stack.h"
 #include "log/loss.h"
+#include "process/confined.h"
 #include "signals/shared.h"
 
 namespace sonde {
@@ -28,6 +29,14 @@ bool signal_thread(int fd, int tid) {
   return fcntl(fd, F_SETSIG, kSampleSignal) == 0 && fcntl(fd, F_SETOWN_EX, &owner) == 0 &&
          fcntl(fd, F_SETFL, O_ASYNC) == 0;
 }
+
+uint64_t event_id(int fd) {
+  uint64_t id = 0;
+  return ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
+}
+
+// A program that closes "all" descriptors may have given our number to a file of its own.
+bool still_ours(const Thread* thread) { return thread->perf_fd >= 0 && event_id(thread->perf_fd) == thread->perf_id; }
 
 }  // namespace
 
@@ -86,16 +95,17 @@ bool open_perf(Thread* thread, uint32_t rate_hz, PerfUse use) {
   }
   open_events.fetch_add(1, std::memory_order_relaxed);
   thread->perf_fd = fd;
+  thread->perf_id = event_id(fd);
   return true;
 }
 
 void close_perf(Thread* thread) {
-  int fd = thread->perf_fd;
-  if (fd < 0) return;
+  if (thread->perf_fd < 0) return;
+  const int fd = still_ours(thread) ? thread->perf_fd : -1;
   thread->perf_fd = -1;
-  ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+  if (fd >= 0) ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
   unmap_kernel_stacks(thread);
-  close(fd);
+  if (fd >= 0) close(fd);
   open_events.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -104,7 +114,7 @@ void close_perf(Thread* thread) {
 void forget_perf(Thread* thread) {
   thread->kernel_ring = nullptr;
   if (thread->perf_fd < 0) return;
-  close(thread->perf_fd);
+  if (!is_filtered() && still_ours(thread)) close(thread->perf_fd);
   thread->perf_fd = -1;
   open_events.fetch_sub(1, std::memory_order_relaxed);
 }

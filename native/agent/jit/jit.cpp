@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "common/clock.h"
 #include "jit/jitdump.h"
@@ -21,14 +22,16 @@ struct Names {
 };
 constinit Names g_names;
 
-// Where jitdump writers put their files, in the order of oneDNN.
-const char* dump_folder() {
-  if (const char* folder = getenv("JITDUMPDIR")) return folder;
-  const char* home = getenv("HOME");
-  return home ? home : ".";
-}
+constinit char dump_folder[400] = ".";
 
 }  // namespace
+
+// Where jitdump writers put their files, in the order of oneDNN.
+void jit_remember_folder() {
+  const char* folder = getenv("JITDUMPDIR");
+  if (!folder) folder = getenv("HOME");
+  if (folder && std::strlen(folder) < sizeof dump_folder) std::strcpy(dump_folder, folder);
+}
 
 bool jit_poll(log::Writer& log) {
   if (g_names.pid == 0) {
@@ -37,13 +40,21 @@ bool jit_poll(log::Writer& log) {
     if (g_names.parent_pid) g_names.inherited_map.set_pid(g_names.parent_pid);
   }
   const uint64_t now_ns = mono_ns();
-  if (!g_names.own_dump.found()) g_names.own_dump.find(dump_folder(), g_names.pid);
+  if (!g_names.own_dump.found()) g_names.own_dump.find(dump_folder, g_names.pid);
   bool news = g_names.inherited_dump.poll(log);
   news |= g_names.own_dump.poll(log);
   if (g_names.parent_pid) news |= g_names.inherited_map.poll(now_ns, log);
   news |= g_names.own_map.poll(now_ns, log);
   news |= g_names.regions.poll(now_ns, log);
   return news;
+}
+
+void jit_forget_written() {
+  g_names.own_dump.start_over();
+  g_names.inherited_dump.start_over();
+  g_names.own_map.start_over();
+  g_names.inherited_map.start_over();
+  g_names.regions.forget();
 }
 
 void jit_after_fork() {

@@ -1,7 +1,6 @@
 #include "jit/jitdump.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <cstring>
 
 #include "common/clock.h"
+#include "common/regular_file.h"
 #include "log/loss.h"
 
 namespace sonde {
@@ -70,10 +70,10 @@ bool Jitdump::poll(log::Writer& log) {
   struct stat status;
   // Most looks find nothing: one system call then, not three.
   if (at_ != 0 && stat(path_, &status) == 0 && static_cast<uint64_t>(status.st_size) <= at_) return false;
-  const int fd = open(path_, O_RDONLY | O_CLOEXEC);
+  const int fd = open_regular(path_, FileOwner::UsOrRoot, &status);
   if (fd < 0) return false;
   const uint64_t before = at_;
-  if (fstat(fd, &status) == 0 && (at_ != 0 || read_header(fd))) {
+  if (at_ != 0 || read_header(fd)) {
     const auto end = static_cast<uint64_t>(status.st_size);
     RecordHead head;
     while (at_ + sizeof head <= end && read_at(fd, at_, &head)) {

@@ -23,6 +23,8 @@ class Jitdump {
     forked_ns_ = forked_ns;
   }
 
+  void start_over() { at_ = 0; }  // the next poll reads all of it again
+
   // Appends a JitCode record for each complete record that is new; true when there was one.
   bool poll(log::Writer& log);
 

@@ -1,13 +1,12 @@
 #include "jit/perf_map.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "common/regular_file.h"
 #include "log/loss.h"
 
 namespace sonde {
@@ -19,32 +18,30 @@ void PerfMap::set_pid(int pid) {
 }
 
 bool PerfMap::poll(uint64_t now_ns, log::Writer& log) {
-  const int fd = open(path_, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  struct stat status;
+  // /tmp is open to all: what another user planted under our number is not ours to read.
+  const int fd = open_regular(path_, FileOwner::UsOrRoot, &status);
   if (fd >= 0) {
-    struct stat status;
-    // /tmp is open to all: a file that another user planted under our number is not ours to read.
-    if (fstat(fd, &status) == 0 && (status.st_uid == geteuid() || status.st_uid == 0)) {
-      if (static_cast<uint64_t>(status.st_size) < at_) at_ = 0;  // started over
-      char buffer[16384];
-      ssize_t bytes;
-      while ((bytes = pread(fd, buffer, sizeof buffer - 1, static_cast<off_t>(at_))) > 0) {
-        buffer[bytes] = 0;
-        char* line = buffer;
-        while (char* end = static_cast<char*>(memchr(line, '\n', static_cast<size_t>(buffer + bytes - line)))) {
-          *end = 0;
-          write_line(line, last_look_ns_, log);
-          line = end + 1;
-        }
-        if (line == buffer) {  // a line longer than the buffer, or one still being written
-          if (bytes == sizeof buffer - 1) {
-            count_loss(Loss::JitNamesLost);
-            at_ += static_cast<uint64_t>(bytes);
-            continue;
-          }
-          break;
-        }
-        at_ += static_cast<uint64_t>(line - buffer);
+    if (static_cast<uint64_t>(status.st_size) < at_) at_ = 0;  // started over
+    char buffer[16384];
+    ssize_t bytes;
+    while ((bytes = pread(fd, buffer, sizeof buffer - 1, static_cast<off_t>(at_))) > 0) {
+      buffer[bytes] = 0;
+      char* line = buffer;
+      while (char* end = static_cast<char*>(memchr(line, '\n', static_cast<size_t>(buffer + bytes - line)))) {
+        *end = 0;
+        write_line(line, last_look_ns_, log);
+        line = end + 1;
       }
+      if (line == buffer) {  // a line longer than the buffer, or one still being written
+        if (bytes == sizeof buffer - 1) {
+          count_loss(Loss::JitNamesLost);
+          at_ += static_cast<uint64_t>(bytes);
+          continue;
+        }
+        break;
+      }
+      at_ += static_cast<uint64_t>(line - buffer);
     }
     close(fd);
   }

@@ -13,6 +13,7 @@ namespace sonde {
 class PerfMap {
  public:
   void set_pid(int pid);
+  void start_over() { at_ = 0; }  // the next poll reads all of it again
   // True when it is a file that has entries: their times are as exact as the looks are frequent.
   bool poll(uint64_t now_ns, log::Writer& log);
 

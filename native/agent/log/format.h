@@ -1,9 +1,16 @@
 // The raw log: what the agent appends while the program runs, and what
 // libsonde_tools.so decodes afterwards. One file per process: raw/PID.START_NS.slog
 //
-// Crash safety: the file is a sequence of chunks, each written by one write(2):
+// Version 2 begins with a Preamble of fixed size, which is overwritten in place: what could not be written (disk full)
+// is counted there, in bytes that the file has already. Version 1 has none and begins with its first chunk.
+//
+// Crash safety: behind it the file is a sequence of chunks, each written at once:
 //   u32 magic 'SLG1'   u32 payload bytes   u32 CRC-32C of the payload   u32 chunk number
 // A reader stops at the first chunk that is short or fails its check and counts the rest as lost.
+//
+// Sessions: what one record tells holds for later ones as long as no chunk between them was lost. After a loss the
+// writer begins a new session in the same file: a Gap record, a new node epoch, and then everything again that still
+// holds (header, threads, mappings, names, codes). A process that forks or goes on after a failed exec begins a new file.
 //
 // The payload is a sequence of records: u8 type, varint payload length, payload. A reader skips types
 // that it does not know. Numbers are LEB128 varints (zigzag where signed), text is varint length + bytes.
@@ -16,7 +23,26 @@
 namespace sonde::log {
 
 constexpr uint32_t kMagic = 0x31474c53;  // "SLG1"
-constexpr uint32_t kFormatVersion = 1;
+constexpr uint32_t kFormatVersion = 2;
+
+// What was collected and never became part of the file. Little endian, as everything.
+struct Lost {
+  uint64_t chunks = 0;   // writes that failed
+  uint64_t samples = 0;  // Sample records, and the CPU time that they stood for
+  uint64_t cpu_ns = 0;
+  uint64_t waits = 0;    // Wait records
+  uint64_t others = 0;   // losses of other kinds that no Loss record tells
+};
+
+struct Preamble {
+  uint32_t magic;
+  uint32_t bytes;  // of the preamble: chunks begin there
+  Lost lost;
+  uint32_t unused[3];
+  uint32_t checksum;  // CRC-32C of all before it
+};
+constexpr uint32_t kPreambleMagic = 0x32474c53;  // "SLG2"
+static_assert(sizeof(Preamble) == 64);
 
 enum class Record : uint8_t {
   Header = 1,       // format version, pid, parent pid, start ns, zigzag epoch offset ns, rate Hz,
@@ -41,6 +67,8 @@ enum class Record : uint8_t {
   Module = 18,      // time, pointer of an nn.Module, text path: named by the Python side
   Readings = 19,    // time (delta as in Sample), then zigzag differences to the last Readings of the log: resident
                     // bytes, user and system CPU ns, minor and major faults, voluntary and involuntary switches
+  Gap = 20,         // from ns, to ns: a session ended at the first and a new one begins with this record. Mappings that
+                    // began before the first time end there unless they are written again
 };
 
 // Order of the varints in Sample and Wait.

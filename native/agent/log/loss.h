@@ -18,7 +18,7 @@ enum class Loss : uint8_t {
   KernelStacksOff,      // threads: kernel time is sampled, but not where in the kernel
   FaultGuardLost,       // events: the program replaced SIGSEGV or SIGBUS behind our back
   SignalLost,           // events: the program replaced SIGPROF behind our back
-  LogWriteFailed,       // events
+  RecordsTooLarge,      // events; what fails to be written is counted in the log's preamble
   NodeEpochs,           // events: stack tables were reset to stay within memory
   NoMemory,             // events
   PythonUnknown,        // events: interpreter of an unknown version, no Python frames
@@ -30,6 +30,10 @@ enum class Loss : uint8_t {
   PoolRegionsNested,    // events
   WaitChanged,          // events: a blocked thread moved while its stack was read
   SwitchRecordsLost,    // events: the kernel dropped context switch records
+  SmallSignalStack,     // samples: no room for the handler on a stack that the program gave the kernel
+  ThreadsSignalTaken,   // threads: the program takes a blocked SIGPROF itself
+  ThreadsConfined,      // threads: started behind a filter of system calls
+  PoolNotFound,         // events: a parallel region ran on one thread because its runtime was not found
   kCount
 };
 

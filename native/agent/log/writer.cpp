@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstring>
 
 #include "common/clock.h"
@@ -28,6 +29,8 @@ size_t encode(uint8_t* at, uint64_t value) {
   at[n++] = static_cast<uint8_t>(value);
   return n;
 }
+
+uint64_t sum(const Lost& lost) { return lost.chunks + lost.samples + lost.cpu_ns + lost.waits + lost.others; }
 }  // namespace
 
 bool Writer::open(const char* path) {
@@ -38,14 +41,26 @@ bool Writer::open(const char* path) {
   }
   if (std::strlen(path) >= sizeof path_) return false;
   std::strcpy(path_, path);
-  fd_ = move_high(::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  // Not O_APPEND: the preamble is written in place. Nobody else writes to the file.
+  fd_ = move_high(::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   struct stat info = {};
   if (fd_ < 0 || fstat(fd_, &info) != 0) return false;
   device_ = info.st_dev;
   inode_ = info.st_ino;
   used_ = 0;
   chunk_ = 0;
-  return true;
+  end_ = sizeof(Preamble);
+  broken_ = false;
+  pending_ = lost_ = Lost{};
+  saved_ = 0;
+  if (write_preamble()) {
+    whole_until_ns_ = mono_ns();
+    open_ = true;
+    return true;
+  }
+  unlink(path);
+  abandon();
+  return false;
 }
 
 void Writer::close() {
@@ -56,10 +71,10 @@ void Writer::close() {
 void Writer::abandon() {
   if (fd_ >= 0 && still_ours()) ::close(fd_);
   fd_ = -1;
+  open_ = false;
   used_ = 0;
   chunk_ = 0;
-  node_epoch_ = 0;
-  bytes_written_ = write_failures_ = 0;
+  bytes_written_ = refused_ = 0;
 }
 
 bool Writer::still_ours() {
@@ -128,9 +143,13 @@ Writer& Writer::time_delta(uint64_t time_ns) {
 
 void Writer::end() {
   uint8_t* head = buffer_ + record_start_ - kRecordHead;
+  if (broken_) {
+    used_ = 0;
+    return;
+  }
   if (overflow_) {
     used_ = record_start_ - kRecordHead;
-    write_failures_++;
+    refused_++;
     return;
   }
   size_t size = used_ - record_start_;
@@ -143,29 +162,58 @@ void Writer::end() {
   if (used_ >= kFlushAt) flush();
 }
 
-void Writer::flush() {
-  if (used_ == 0 || fd_ < 0) return;
-  uint32_t size = static_cast<uint32_t>(used_ - kHead);
-  uint32_t head[4] = {kMagic, size, crc32c(buffer_ + kHead, size), chunk_};
-  std::memcpy(buffer_, head, kHead);
-  // A program that closes "all" descriptors may have given our number to a file of its own.
-  if (!still_ours()) fd_ = move_high(::open(path_, O_WRONLY | O_APPEND | O_CLOEXEC));
+bool Writer::write_at(uint64_t at, const void* data, size_t size) {
+  const auto* bytes = static_cast<const uint8_t*>(data);
   size_t done = 0;
-  while (fd_ >= 0 && done < used_) {
-    ssize_t n = write(fd_, buffer_ + done, used_ - done);
+  while (fd_ >= 0 && done < size) {
+    ssize_t n = pwrite(fd_, bytes + done, size - done, static_cast<off_t>(at + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
+    if (n <= 0) return false;
     done += static_cast<size_t>(n);
   }
-  if (done == used_) {
-    chunk_++;
-    bytes_written_ += used_;
-  } else {
-    write_failures_++;  // keep the file readable: take a half chunk back
-    const off_t end = done ? lseek(fd_, 0, SEEK_END) : -1;
-    if (end >= static_cast<off_t>(done) && ftruncate(fd_, end - static_cast<off_t>(done)) != 0) write_failures_++;
+  return fd_ >= 0;
+}
+
+bool Writer::write_preamble() {
+  Preamble preamble = {kPreambleMagic, sizeof(Preamble), lost_, {}, 0};
+  preamble.checksum = crc32c(reinterpret_cast<const uint8_t*>(&preamble), offsetof(Preamble, checksum));
+  if (!write_at(0, &preamble, sizeof preamble)) return false;
+  saved_ = sum(lost_);
+  return true;
+}
+
+bool Writer::flush() {
+  if (!open_) return false;
+  bool whole = !broken_;
+  // A program that closes "all" descriptors may have given our number to a file of its own.
+  if ((used_ || sum(lost_) != saved_) && !still_ours()) {
+    fd_ = move_high(::open(path_, O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
   }
+  if (used_ && whole) {
+    uint32_t size = static_cast<uint32_t>(used_ - kHead);
+    uint32_t head[4] = {kMagic, size, crc32c(buffer_ + kHead, size), chunk_};
+    std::memcpy(buffer_, head, kHead);
+    whole = write_at(end_, buffer_, used_);
+    if (whole) {
+      chunk_++;
+      end_ += used_;
+      bytes_written_ += used_;
+      whole_until_ns_ = mono_ns();
+    } else {  // keep the file readable: take a half chunk back
+      broken_ = true;
+      lost_.chunks++;
+      if (fd_ >= 0 && ftruncate(fd_, static_cast<off_t>(end_)) != 0) lost_.chunks++;
+    }
+  }
+  if (!whole) {
+    lost_.samples += pending_.samples;
+    lost_.cpu_ns += pending_.cpu_ns;
+    lost_.waits += pending_.waits;
+  }
+  pending_ = Lost{};
   used_ = 0;
+  if (sum(lost_) != saved_) write_preamble();  // its bytes are there, also on a full disk
+  return whole;
 }
 
 void Writer::set_node_epoch(uint64_t epoch) {

@@ -1,5 +1,6 @@
 // In front of libgomp: every function that opens a parallel region with a work function and its data.
 // GCC's older pair GOMP_parallel_start / GOMP_parallel_end (before 4.9) is not covered.
+#include "log/loss.h"
 #include "pools/region.h"
 #include "pools/resolve.h"
 
@@ -18,6 +19,7 @@ using sonde::Region;
     static constinit RealFunction real_function{#name};                                        \
     const auto real = reinterpret_cast<Real>(real_function.for_caller(__builtin_return_address(0))); \
     if (!real) {                                                                             \
+      sonde::count_loss(sonde::Loss::PoolNotFound);                                          \
       work(data);                                                                            \
       return result_type();                                                                  \
     }                                                                                        \

@@ -4,6 +4,7 @@
 
 #include "pools/region.h"
 #include "pools/resolve.h"
+#include "pools/restores.h"
 
 namespace sonde {
 namespace {
@@ -93,16 +94,22 @@ using Evaluate = void (*)(void* engine, const void* const* task, void* node, voi
 // Kept noinline and not a tail call: its frame is where the origin's walk starts.
 __attribute__((noinline)) void* execute(Execute real, void* result, void* engine, const void* const* task,
                                         void* root, void* inputs) {
-  const void* const outer_own = t_own_task;
-  const void* const outer = t_task;
+  SONDE_RESTORES_WHEN_UNWOUND;
+  Restores afterwards(&t_own_task, t_own_task, &t_task, t_task);
   Registers registers;
   SONDE_CAPTURE_REGISTERS(registers);
   open_graph(*task, registers);
   t_own_task = *task;
-  void* value = real(result, engine, task, root, inputs);
-  t_own_task = outer_own;
-  t_task = outer;
-  return value;
+  return real(result, engine, task, root, inputs);
+}
+
+// On a worker, which forgets the task afterwards: while it idles, another task may come to lie at the same address.
+__attribute__((noinline)) void evaluate_for_another(Evaluate real, void* engine, const void* const* task, void* node,
+                                                    void* inputs, void* queue) {
+  SONDE_RESTORES_WHEN_UNWOUND;
+  Restores afterwards(&t_task, nullptr);
+  if (!g_workers_seen.load(std::memory_order_relaxed)) g_workers_seen.store(true, std::memory_order_relaxed);
+  real(engine, task, node, inputs, queue);
 }
 
 }  // namespace
@@ -139,8 +146,7 @@ void graphs_after_fork() {
   extern "C" void* function(void* result, void* engine, const void* const* task, void* root, void* inputs) { \
     static constinit sonde::RealFunction real_function{symbol};                                            \
     const auto real =                                                                                      \
-        reinterpret_cast<sonde::Execute>(real_function.for_caller(__builtin_return_address(0)));           \
-    if (!real) __builtin_trap();                                                                           \
+        reinterpret_cast<sonde::Execute>(real_function.must_find(__builtin_return_address(0)));           \
     return sonde::execute(real, result, engine, task, root, inputs);                                       \
   }
 
@@ -157,24 +163,18 @@ SONDE_EXECUTE(sonde_execute_shared,
   "11InputBufferERKS2_INS0_10ReadyQueueEE"
 extern "C" __attribute__((visibility("default"))) void sonde_evaluate(void* engine, const void* const* task, void* node,
                                                                       void* inputs, void* queue) asm(SONDE_EVALUATE);
-// Called for every node: a few nanoseconds, and no frame of ours on the thread that called backward. A worker forgets
-// the task afterwards: while it idles, another task may come to lie at the same address.
+// Called for every node: a few nanoseconds, and no frame of ours on the thread that called backward.
 extern "C" void sonde_evaluate(void* engine, const void* const* task, void* node, void* inputs, void* queue) {
   static std::atomic<sonde::Evaluate> known{nullptr};
   sonde::Evaluate real = known.load(std::memory_order_relaxed);
   if (!real) {
     static constinit sonde::RealFunction real_function{SONDE_EVALUATE};
-    real = reinterpret_cast<sonde::Evaluate>(real_function.for_caller(__builtin_return_address(0)));
-    if (!real) __builtin_trap();
+    real = reinterpret_cast<sonde::Evaluate>(real_function.must_find(__builtin_return_address(0)));
     known.store(real, std::memory_order_relaxed);
   }
   sonde::t_task = *task;
   if (*task != sonde::t_own_task) {
-    if (!sonde::g_workers_seen.load(std::memory_order_relaxed)) {
-      sonde::g_workers_seen.store(true, std::memory_order_relaxed);
-    }
-    real(engine, task, node, inputs, queue);
-    sonde::t_task = nullptr;
+    sonde::evaluate_for_another(real, engine, task, node, inputs, queue);
     return;
   }
   real(engine, task, node, inputs, queue);

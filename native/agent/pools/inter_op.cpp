@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstring>
 
+#include "log/loss.h"
 #include "pools/region.h"
 #include "pools/resolve.h"
+#include "pools/restores.h"
 
 namespace sonde {
 namespace {
@@ -25,7 +27,7 @@ struct Task {
   Origin origin;  // last: only the words in use are allocated
 };
 
-thread_local const Task* t_task __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local const void* t_task __attribute__((tls_model("initial-exec"))) = nullptr;
 
 Task* new_task(const Origin& origin) {
   const size_t bytes = offsetof(Task, origin) + origin.size_bytes();
@@ -34,13 +36,13 @@ Task* new_task(const Origin& origin) {
   return task;
 }
 
-// An exception of the task passes through; free_task then finds what was left behind.
-void run_task(const Function* function) {
+// An exception of the task passes through.
+__attribute__((noinline)) void run_task(const Function* function) {
   const auto* task = static_cast<const Task*>(function->storage[0]);
-  const Task* const outer = t_task;
+  SONDE_RESTORES_WHEN_UNWOUND;
+  Restores afterwards(&t_task, t_task);
   t_task = task;
   task->inner.invoker(&task->inner);
-  t_task = outer;
 }
 
 void free_task(Task* task) {
@@ -79,7 +81,7 @@ void wrap(Function* function, const Registers& registers) {
 }  // namespace
 
 const Origin* inter_op_origin() {
-  const Task* task = t_task;
+  const auto* task = static_cast<const Task*>(t_task);
   return task ? &task->origin : nullptr;
 }
 
@@ -94,7 +96,11 @@ extern "C" void sonde_pool_run(void* pool, sonde::Function* task) {
   using Run = void (*)(void*, Function*);
   static constinit RealFunction real_function{SONDE_POOL_RUN};
   const auto real = reinterpret_cast<Run>(real_function.for_caller(__builtin_return_address(0)));
-  if (!real) __builtin_trap();
+  if (!real) {  // a pool of size nothing: the task is run by who asked for it
+    count_loss(Loss::PoolNotFound);
+    if (task->invoker) task->invoker(task);
+    return;
+  }
   if (region_wanted()) {
     Registers registers;
     SONDE_CAPTURE_REGISTERS(registers);

@@ -2,6 +2,7 @@
 #include <alloca.h>
 #include <stdarg.h>
 
+#include "log/loss.h"
 #include "pools/region.h"
 #include "pools/resolve.h"
 
@@ -17,13 +18,18 @@ extern "C" __attribute__((visibility("default"), noinline)) void __kmpc_fork_cal
   using namespace sonde;
   static constinit RealFunction real_function{"__kmpc_fork_call"};
   const auto real = reinterpret_cast<ForkCall>(real_function.for_caller(__builtin_return_address(0)));
-  if (!real) __builtin_trap();  // whoever calls this was linked against a runtime that has it
   // At least four: sonde_call_microtask always loads that many into registers.
   auto** arguments = static_cast<void**>(alloca(sizeof(void*) * static_cast<unsigned>(count < 4 ? 4 : count)));
   va_list list;
   va_start(list, microtask);
   for (int i = 0; i < count; ++i) arguments[i] = va_arg(list, void*);
   va_end(list);
+  if (!real) {  // no runtime to be found: a team of one is valid OpenMP
+    count_loss(Loss::PoolNotFound);
+    int thread = 0, bound = 0;
+    sonde_call_microtask(microtask, &thread, &bound, count, arguments);
+    return;
+  }
   Region region;
   region.microtask = microtask;
   region.argument_count = count;

@@ -69,12 +69,10 @@ InRegion::~InRegion() {
   t_pool.anchor = outer_anchor_;
 }
 
-// Calls microtask(global, bound, arguments[0], …) with any number of pointer arguments.
-extern "C" void sonde_call_microtask(void (*microtask)(), int* global_thread, int* bound_thread, long count,
-                                     void** arguments);
 asm(R"(
   .text
   .type sonde_call_microtask, @function
+  .globl sonde_call_microtask
   .hidden sonde_call_microtask
 sonde_call_microtask:
   .cfi_startproc

@@ -80,4 +80,8 @@ class InRegion {
 extern "C" void sonde_region_work(void* region);
 extern "C" void sonde_region_microtask(int* global_thread, int* bound_thread, void* region);
 
+// Calls microtask(global, bound, arguments[0], …) with any number of pointer arguments; `arguments` has at least four.
+extern "C" void sonde_call_microtask(void (*microtask)(), int* global_thread, int* bound_thread, long count,
+                                     void** arguments);
+
 }  // namespace sonde

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 namespace sonde {
 namespace {
@@ -28,7 +30,33 @@ bool is_ours(void* function) {
          there.dli_fbase == here.dli_fbase;
 }
 
+struct Search {
+  const char* name;
+  void* found;
+};
+
+int look_in(dl_phdr_info* info, size_t, void* opaque) {
+  auto* search = static_cast<Search*>(opaque);
+  void* handle = info->dlpi_name && info->dlpi_name[0] ? dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  if (!handle) return 0;
+  void* found = dlsym(handle, search->name);
+  dlclose(handle);
+  if (found && !is_ours(found)) search->found = found;
+  return search->found != nullptr;
+}
+
 }  // namespace
+
+void* RealFunction::must_find(void* return_address) {
+  if (void* found = for_caller(return_address)) return found;
+  Search search = {name_, nullptr};
+  dl_iterate_phdr(look_in, &search);
+  if (search.found) return search.found;
+  // Nobody can call what no library defines: the loader would not have bound the call.
+  constexpr char kWhy[] = "sonde: a function of torch that was called is in no library\n";
+  if (write(2, kWhy, sizeof kWhy - 1) < 0) abort();
+  abort();
+}
 
 void* RealFunction::resolve(void* return_address) {
   // What the program's global scope has behind us (a preloaded runtime) comes first, as it would for the loader.

@@ -9,6 +9,8 @@ class RealFunction {
  public:
   explicit constexpr RealFunction(const char* name) : name_(name) {}
   void* for_caller(void* return_address);
+  // For functions that nothing can stand in for. All loaded libraries are searched before the program is given up.
+  void* must_find(void* return_address);
 
  private:
   struct Known {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
 
 #include "common/clock.h"
 #include "common/system.h"
@@ -41,6 +42,14 @@ bool has(char* const* environment, const char* assignment) {
   return false;
 }
 
+// Is this entry of LD_PRELOAD a library of Sonde's? They all lie in one folder.
+bool is_ours(const char* entry, size_t size) {
+  const char* slash = std::strrchr(library, '/');
+  const auto folder = slash ? static_cast<size_t>(slash - library) + 1 : 0;
+  if (!folder || size <= folder || std::strncmp(entry, library, folder)) return false;
+  return !std::memchr(entry + folder, '/', size - folder);
+}
+
 }  // namespace
 
 void remember_environment() {
@@ -68,7 +77,39 @@ size_t FollowedEnvironment::bytes_needed(char* const* original) {
          (preload ? std::strlen(preload) : 0);
 }
 
+char* const* FollowedEnvironment::without_us(char* const* original, char** block) {
+  size_t n = 0;
+  char* text = reinterpret_cast<char*>(block + count_ + our_count + 3);
+  bool seen = false;
+  for (size_t i = 0; i < count_; i++) {
+    block[n++] = original[i];
+    if (std::strncmp(original[i], kPreload, sizeof kPreload - 1)) continue;
+    if (std::exchange(seen, true)) {  // the loader reads the first
+      n--;
+      continue;
+    }
+    char* const start = stpcpy(text, kPreload);
+    char* end = start;
+    for (const char* at = original[i] + sizeof kPreload - 1; *at;) {  // separated by colons or spaces
+      const size_t size = std::strcspn(at, ": ");
+      if (size && !is_ours(at, size)) {
+        if (end != start) *end++ = ':';
+        std::memcpy(end, at, size);
+        end += size;
+      }
+      at += size;
+      if (*at) at++;
+    }
+    *end = 0;
+    block[n - 1] = text;
+    if (end == start) n--;
+  }
+  block[n] = nullptr;
+  return block;
+}
+
 char* const* FollowedEnvironment::build(char* const* original, char** block) {
+  if (loader_ == Loader::Other) return without_us(original, block);
   size_t n = 0;
   char* text = reinterpret_cast<char*>(block + count_ + our_count + 3);
   const char* preload = value_of(original, kPreload);

@@ -3,6 +3,7 @@
 // SIGPROF has its default action again and kills.
 #include <alloca.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +15,11 @@
 #include "common/clock.h"
 #include "common/system.h"
 #include "core/agent.h"
+#include "process/confined.h"
+#include "process/ended.h"
 #include "process/environment.h"
+#include "process/follow.h"
+#include "process/loader.h"
 #include "signals/real.h"
 #include "threads/registry.h"
 
@@ -44,10 +49,14 @@ class Leaving {
       disarm_current(thread);
       disarmed_ = thread;
     }
-    if (likely) agent_stop(log::EndReason::Exec);
+    if (!likely) return;
+    agent_stop(log::EndReason::Exec);
+    note_end("exec");
+    noted_ = true;
   }
   ~Leaving() {  // the exec failed
     int saved = errno;
+    if (noted_) note_end("stay");
     if (is_us()) agent_resume();
     if (disarmed_) arm_current(disarmed_);
     errno = saved;
@@ -55,23 +64,46 @@ class Leaving {
 
  private:
   Thread* disarmed_ = nullptr;
+  bool noted_ = false;
 };
+
+constexpr const char kOtherLibc[] = "a program of another libc or architecture";
+
+// Of the program that is about to take this process's place.
+Loader note_loader(const char* path) {
+  const Loader loader = path && !is_filtered() ? loader_of(path) : Loader::Glibc;
+  if (loader == Loader::Other) note_unfollowed(kOtherLibc, process_id(), path);
+  return loader;
+}
+
+Loader note_loader(int fd, const char* path) {
+  const Loader loader = loader_of_descriptor(fd);
+  if (loader == Loader::Other) note_unfollowed(kOtherLibc, process_id(), path);
+  return loader;
+}
+
+// A spawned one's number is known afterwards.
+int note_spawned(int error, Loader loader, pid_t pid, const char* path) {
+  if (error == 0 && loader == Loader::Other) note_unfollowed(kOtherLibc, pid, path);
+  return error;
+}
 
 }  // namespace
 }  // namespace sonde
 
 using namespace sonde;
 
-#define SONDE_FOLLOWED(environment)                                                    \
-  FollowedEnvironment followed_;                                                       \
+#define SONDE_FOLLOWED(environment, loader)                                            \
+  FollowedEnvironment followed_(loader);                                                       \
   char** block_ = static_cast<char**>(alloca(followed_.bytes_needed(environment)));    \
   char* const* envp_ = followed_.build(environment, block_)
 
 SONDE_EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
   auto call = real(&execve_cached, "execve");
   if (!agent_present()) return call(path, argv, envp);
-  Leaving leaving(access(path, X_OK) == 0);
-  SONDE_FOLLOWED(envp);
+  const bool likely = access(path, X_OK) == 0;
+  Leaving leaving(likely);
+  SONDE_FOLLOWED(envp, note_loader(likely ? path : nullptr));
   return call(path, argv, envp_);
 }
 
@@ -80,8 +112,10 @@ SONDE_EXPORT int execv(const char* path, char* const argv[]) noexcept { return e
 SONDE_EXPORT int execvpe(const char* file, char* const argv[], char* const envp[]) noexcept {
   auto call = real(&execvpe_cached, "execvpe");
   if (!agent_present()) return call(file, argv, envp);
-  Leaving leaving(true);
-  SONDE_FOLLOWED(envp);
+  char room[512];
+  const char* path = find_in_path(file, room, sizeof room);
+  Leaving leaving(path && access(path, X_OK) == 0);
+  SONDE_FOLLOWED(envp, note_loader(path));
   return call(file, argv, envp_);
 }
 
@@ -91,7 +125,7 @@ SONDE_EXPORT int fexecve(int fd, char* const argv[], char* const envp[]) noexcep
   auto call = real(&fexecve_cached, "fexecve");
   if (!agent_present()) return call(fd, argv, envp);
   Leaving leaving(true);
-  SONDE_FOLLOWED(envp);
+  SONDE_FOLLOWED(envp, note_loader(fd, "fexecve"));
   return call(fd, argv, envp_);
 }
 
@@ -99,7 +133,10 @@ SONDE_EXPORT int execveat(int folder, const char* path, char* const argv[], char
   auto call = real(&execveat_cached, "execveat");
   if (!agent_present()) return call(folder, path, argv, envp, flags);
   Leaving leaving(true);
-  SONDE_FOLLOWED(envp);
+  const int fd = *path ? openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : folder;
+  const Loader loader = fd >= 0 ? note_loader(fd, *path ? path : "execveat") : Loader::Glibc;
+  if (*path && fd >= 0) close(fd);
+  SONDE_FOLLOWED(envp, loader);
   return call(folder, path, argv, envp_, flags);
 }
 
@@ -135,17 +172,27 @@ SONDE_EXPORT int execle(const char* path, const char* first, ...) noexcept {
 }
 
 SONDE_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
-                             const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) noexcept {
+                             const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) {
   auto call = real(&spawn_cached, "posix_spawn");
   if (!agent_present()) return call(pid, path, actions, attributes, argv, envp);
-  SONDE_FOLLOWED(envp);
-  return call(pid, path, actions, attributes, argv, envp_);
+  const Loader loader = loader_of(path);
+  SONDE_FOLLOWED(envp, loader);
+  pid_t child = 0;
+  const int error = call(&child, path, actions, attributes, argv, envp_);
+  if (error == 0 && pid) *pid = child;
+  return note_spawned(error, loader, child, path);
 }
 
 SONDE_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
-                              const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) noexcept {
+                              const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) {
   auto call = real(&spawnp_cached, "posix_spawnp");
   if (!agent_present()) return call(pid, file, actions, attributes, argv, envp);
-  SONDE_FOLLOWED(envp);
-  return call(pid, file, actions, attributes, argv, envp_);
+  char room[512];
+  const char* path = find_in_path(file, room, sizeof room);
+  const Loader loader = path ? loader_of(path) : Loader::Glibc;
+  SONDE_FOLLOWED(envp, loader);
+  pid_t child = 0;
+  const int error = call(&child, file, actions, attributes, argv, envp_);
+  if (error == 0 && pid) *pid = child;
+  return note_spawned(error, loader, child, path);
 }

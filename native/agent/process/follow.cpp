@@ -1,13 +1,16 @@
 #include "process/follow.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
 
 #include "core/agent.h"
+#include "process/append.h"
+#include "process/confined.h"
+#include "process/ended.h"
 
 namespace sonde {
 namespace {
@@ -34,7 +37,24 @@ const char* program(char* path, size_t capacity) {
   return slash ? slash + 1 : path;
 }
 
+constexpr const char* kFirstVariable = "SONDE_AGENT_FIRST";    // pid of the process that `sonde run` started
+constexpr const char* kFosterVariable = "SONDE_AGENT_FOSTER";  // pid that adopts orphans when Sonde does not
 EarlierCpu earlier;
+int first_pid = 0, foster_pid = 1;
+
+// The process that `sonde run` started, and no daemon that it adopted: the first to come says so to all others.
+bool is_first(const Options& options) {
+  if (const char* foster = getenv(kFosterVariable)) foster_pid = atoi(foster);
+  if (const char* told = getenv(kFirstVariable)) {
+    first_pid = atoi(told);
+  } else if (syscall(SYS_getppid) == options.launcher) {
+    first_pid = agent_pid();
+    char text[16];
+    snprintf(text, sizeof text, "%d", first_pid);
+    setenv(kFirstVariable, text, 1);
+  }
+  return first_pid == agent_pid();
+}
 
 bool is_helper(const char* name) {
   for (const char* helper : kHelpers) {
@@ -47,10 +67,20 @@ bool is_helper(const char* name) {
 }  // namespace
 
 const EarlierCpu& earlier_cpu() { return earlier; }
+int first_process() { return first_pid; }
+int foster_parent() { return foster_pid; }
 
 bool should_follow(const Options& options, log::ProcessOrigin* origin) {
   char path[512];
   const char* name = program(path, sizeof path);
+  begin_account();
+  const bool ours = options.launcher == 0 || is_first(options);
+  *origin = ours ? log::ProcessOrigin::Started : log::ProcessOrigin::Executed;
+  if (!ours && is_helper(name)) {
+    // kExecVariable stays: what this helper may exec counts from where the last log ended.
+    note_unfollowed("helper program");
+    return false;
+  }
   if (const char* told = getenv(kExecVariable)) {
     unsigned long long thread, user, system;
     int pid = 0;
@@ -59,23 +89,22 @@ bool should_follow(const Options& options, log::ProcessOrigin* origin) {
     }
     unsetenv(kExecVariable);
   }
-  bool ours = options.launcher == 0 || getppid() == options.launcher;
-  *origin = ours ? log::ProcessOrigin::Started : log::ProcessOrigin::Executed;
-  if (ours || !is_helper(name)) return true;
-  note_unfollowed("helper program");
-  return false;
+  return true;
 }
 
 void note_unfollowed(const char* why) {
-  char path[512], exe[512], line[700];
+  if (is_confined()) return;
+  char exe[512];
   program(exe, sizeof exe);
-  snprintf(path, sizeof path, "%s/raw/unfollowed.tsv", agent_options().folder);
-  int size = snprintf(line, sizeof line, "%d\t%s\t%s\n", agent_pid(), why, exe);
-  int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) return;
-  if (write(fd, line, static_cast<size_t>(size)) < 0) {  // nowhere left to tell
-  }
-  close(fd);
+  note_unfollowed(why, agent_pid(), exe);
+}
+
+void note_unfollowed(const char* why, int pid, const char* exe) {
+  char line[700];
+  int size = snprintf(line, sizeof line, "%d\t%s\t%s\n", pid, why, exe);
+  if (size <= 0) return;
+  if (static_cast<size_t>(size) >= sizeof line) size = sizeof line - 1;
+  append_to_raw("unfollowed.tsv", line, size);
 }
 
 }  // namespace sonde

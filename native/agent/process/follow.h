@@ -18,8 +18,14 @@ struct EarlierCpu {
 };
 const EarlierCpu& earlier_cpu();
 
+// Async-signal-safe. Pid of the process that `sonde run` started (0 not known), and who adopts its orphans when
+// Sonde does not: init, or the nearest subreaper above Sonde.
+int first_process();
+int foster_parent();
+
 // One line in FOLDER/raw/unfollowed.tsv: pid, why, program. Becomes a row of `losses`.
 void note_unfollowed(const char* why);
+void note_unfollowed(const char* why, int pid, const char* path);  // of another process, or of what this one becomes
 
 // Environment variable by which a program that is replaced by exec tells its successor how much
 // CPU time is already in a log: "PID:THREAD_NS:USER_NS:SYSTEM_NS".

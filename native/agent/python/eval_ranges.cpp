@@ -23,7 +23,7 @@ struct MappedFile {
   size_t size = 0;
 
   explicit MappedFile(const char* path) {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return;
     struct stat status;
     if (fstat(fd, &status) == 0 && status.st_size > 0) {

@@ -66,8 +66,7 @@ void python_want_code(uint32_t code);
 // wanted numbers that are not in this process's log yet.
 void python_write_codes(log::Writer& log);
 
-// Not async-signal-safe. In the child of a fork: codes are written
-// again when they are used, because the child's log is a file of its own.
-void python_after_fork();
+// Not async-signal-safe. With a new session of the log: codes are written again when they are used.
+void python_forget_written();
 
 }  // namespace sonde

@@ -56,7 +56,7 @@ void python_write_codes(log::Writer& log) {
   full_counted = full;
 }
 
-void python_after_fork() {
+void python_forget_written() {
   for (uint64_t& word : wanted) word = 0;
   pending.clear();
 }

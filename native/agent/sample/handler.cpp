@@ -1,5 +1,5 @@
-// Runs on whatever stack the program has: locals stay small (well under 1 KiB), frames go to the
-// thread's scratch arrays. Every function here is async-signal-safe.
+// Runs on the thread's alternate stack: what it may use of it is kHandlerStackBytes, checked when it is built; frames
+// go to the thread's scratch arrays. Every function here is async-signal-safe.
 #include "sample/handler.h"
 
 #include <errno.h>
@@ -21,7 +21,13 @@
 #include "log/loss.h"
 #include "pools/origin.h"
 #include "pools/owner.h"
+#include "process/confined.h"
 #include "sample/record.h"
+#include "signals/alternate_stack.h"
+#include "signals/interrupted_call.h"
+#include "signals/mask.h"
+#include "signals/policy.h"
+#include "threads/adopt.h"
 #include "threads/registry.h"
 
 namespace sonde {
@@ -30,16 +36,17 @@ namespace {
 __thread uint32_t ticks_here __attribute__((tls_model("initial-exec"))) = 0;
 
 constexpr uint64_t kSurelyAlone = 100'000;  // ns
+constexpr uint64_t kFarthestNesting = 64u << 10;  // bytes between two handlers on one alternate stack
 
-// A guarded read may fault; a fault that is blocked kills. Threads that block "all signals" exist.
-void let_faults_through(const ucontext_t* context) {
-  constexpr uint64_t kFaults = (uint64_t{1} << (SIGSEGV - 1)) | (uint64_t{1} << (SIGBUS - 1));
-  uint64_t blocked = 0;
-  std::memcpy(&blocked, &context->uc_sigmask, sizeof blocked);
-  if (blocked & kFaults) {
-    uint64_t set = kFaults;  // sigreturn puts the program's mask back
-    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, nullptr, sizeof set);
-  }
+// The thread's CPU clock is a system call. Behind a filter, a tick stands for its period; what that leaves out comes
+// with the thread's end.
+uint64_t cpu_clock(const Thread* thread) {
+  return is_filtered() ? thread->accounted_ns.load(std::memory_order_relaxed) + thread->period_ns : thread_cpu_ns();
+}
+
+// With borrowed variables, what is noted there is the creator's stack.
+bool has_own_variables(const Thread& thread) {
+  return thread.variables.load(std::memory_order_relaxed) != ThreadVariables::Borrowed;
 }
 
 uint8_t anchor_of(const WalkResult& walk) { return walk.anchor_checked ? (walk.anchor_hit ? 2 : 1) : 0; }
@@ -91,6 +98,10 @@ void follow_trail(Thread* thread, Found* found) {
 }
 
 void walk_all(Thread* thread, const Registers& registers, Found* found) {
+  if (!has_own_variables(*thread)) {  // pools and Python: not its own
+    found->native = walk(registers, thread->stack, Anchor{}, thread->rules, true, thread->native, kMaxNativeFrames);
+    return;
+  }
   PoolPosition& pool = found->pool = pool_position(registers.pc());
   void* python_state = python_thread_state();
   thread->python_state.store(python_state, std::memory_order_relaxed);
@@ -185,22 +196,23 @@ void finish_record(Thread* thread, uint64_t* record, uint64_t handler_ns) {
   const auto clipped = static_cast<uint32_t>(handler_ns < UINT32_MAX ? handler_ns : UINT32_MAX);
   std::memcpy(reinterpret_cast<char*>(record) + offsetof(SampleHead, handler_ns), &clipped, sizeof clipped);
   thread->ring.commit();
-  if (thread->ring.half_full()) wake_background();
+  if (thread->ring.half_full() && !is_filtered()) wake_background();
 }
 
 // Asked last, because a clock that is set begins anew and this handler may have been preempted.
 void keep_to_the_grid(Thread* thread) {
+  if (is_filtered()) return;  // the clock goes on with the period that it has
   thread->engine->set_period(thread, until_tick(mono_ns(), current_rate_hz()));
 }
 
 void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
   const uint64_t time_ns = mono_ns();
-  uint64_t cpu_ns = thread_cpu_ns();
+  const uint64_t cpu_ns = cpu_clock(thread);
   Engine* engine = thread->engine;
   if (!engine) return;
   uint64_t weight_ns = engine->weigh(thread, tick, cpu_ns, context);
   if (weight_ns == 0) return;
-  let_faults_through(context);
+  if (!let_faults_through(context)) return;
   uint64_t* const record = record_sample(thread, registers_of(context), time_ns, weight_ns);
   if (record) {
     thread->accounted_ns.fetch_add(weight_ns, std::memory_order_relaxed);
@@ -212,10 +224,47 @@ void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
   drop_kernel_stacks(thread);
   const uint64_t lasted_ns = mono_ns() - time_ns;
   // The CPU clock is a system call; it is asked only when the handler itself may have been interrupted.
-  const uint64_t spent_ns = lasted_ns < kSurelyAlone ? lasted_ns : thread_cpu_ns() - cpu_ns;
+  const uint64_t spent_ns = lasted_ns < kSurelyAlone || is_filtered() ? lasted_ns : thread_cpu_ns() - cpu_ns;
   thread->handler_ns.fetch_add(spent_ns, std::memory_order_relaxed);
   thread->handler_times.add(spent_ns);
   if (record) finish_record(thread, record, lasted_ns);
+}
+
+// Is the sampling that began at `in_handler` still under way below what was interrupted now? It is not when a handler
+// of the program left it for good (siglongjmp): then the thread is somewhere else, or higher up.
+bool handler_is_below(const Thread& thread, const void* context) {
+  const uint64_t began = thread.in_handler.load(std::memory_order_relaxed);
+  const auto sp = static_cast<uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+  return sp < began && began - sp < kFarthestNesting;
+}
+
+// What a sampling that was left for good had begun. Its record was never visible: the next one takes its place.
+void clear_up_after(Thread* thread) {
+  walk_abandoned();
+  thread->put_off = 0;
+}
+
+void send_what_was_put_off(Thread* thread) {
+  const int signal = thread->put_off;
+  if (!signal) return;
+  thread->put_off = 0;
+  syscall(SYS_rt_tgsigqueueinfo, process_id(), thread_id(), signal, &thread->put_off_info);
+}
+
+void sample_once(Thread* thread, Tick tick, ucontext_t* context) {
+  if (thread->in_handler.load(std::memory_order_relaxed)) {
+    if (handler_is_below(*thread, context)) return count_loss(Loss::ReentrantSample);
+    clear_up_after(thread);
+  }
+  const bool own = has_own_variables(*thread);
+  if (own) restore_alternate_stack(context);
+  if (own && !has_room_for_handler(context, thread->stack.low, thread->stack.high)) {
+    return count_loss(Loss::SmallSignalStack);  // the weight stays unaccounted: the next sample carries it
+  }
+  thread->in_handler.store(reinterpret_cast<uint64_t>(context), std::memory_order_relaxed);
+  take_sample(thread, tick, context);
+  thread->in_handler.store(0, std::memory_order_relaxed);
+  send_what_was_put_off(thread);
 }
 
 }  // namespace
@@ -233,20 +282,26 @@ Registers registers_of(const void* context) {
   return registers;
 }
 
+bool put_off_until_sampled(int signal, const siginfo_t* info, const void* context) {
+  Thread* thread = current_thread();
+  if (!thread || thread->put_off || !handler_is_below(*thread, context)) return false;
+  thread->put_off_info = *info;
+  thread->put_off = signal;
+  return true;
+}
+
 bool handle_sample_signal(siginfo_t* info, void* context) {
   Tick tick = classify_tick(info);
   if (tick == Tick::Foreign) return false;
+  Thread* const adopted = adopted_thread(info);
+  if (adopted && !enter_adopted(adopted, context)) return true;
   ticks_here++;
   int saved_errno = errno;
-  Thread* thread = current_thread();
-  if (thread && agent_sampling()) {
-    if (thread->in_handler.exchange(true, std::memory_order_relaxed)) {
-      count_loss(Loss::ReentrantSample);
-    } else {
-      take_sample(thread, tick, static_cast<const ucontext_t*>(context));
-      thread->in_handler.store(false, std::memory_order_relaxed);
-    }
-  }
+  Thread* thread = adopted ? adopted : current_thread();
+  const InterruptedCall call(static_cast<ucontext_t*>(context), !thread || has_own_variables(*thread));
+  if (thread && agent_sampling()) sample_once(thread, tick, static_cast<ucontext_t*>(context));
+  if (thread && thread->variables.load(std::memory_order_relaxed) == ThreadVariables::Own) settle_mask(context);
+  call.put_right();
   errno = saved_errno;
   return true;
 }

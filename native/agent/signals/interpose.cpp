@@ -1,9 +1,11 @@
-// sigaction, signal and the signal mask as the program calls them. Everything but
-// the shared signals goes straight through. Async-signal-safe like the originals, once resolved.
+// sigaction, signal, sigaltstack and the signal mask as the program calls them. Everything but the shared signals and
+// handlers on an alternate stack goes straight through. Async-signal-safe like the originals, once resolved.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 
+#include "core/agent.h"
+#include "signals/alternate_stack.h"
 #include "signals/mask.h"
 #include "signals/real.h"
 #include "signals/shared.h"
@@ -14,7 +16,7 @@ using Sigaction = int (*)(int, const struct sigaction*, struct sigaction*);
 using Signal = sighandler_t (*)(int, sighandler_t);
 using Sigmask = int (*)(int, const sigset_t*, sigset_t*);
 Sigaction sigaction_cached;
-Signal signal_cached, sysv_signal_cached;
+Signal signal_cached, sysv_signal_cached, sigset_cached;
 Sigmask pthread_sigmask_cached;
 
 sighandler_t set_handler(int number, sighandler_t handler, int flags) {
@@ -37,12 +39,15 @@ int real_sigmask(int how, const sigset_t* set, sigset_t* previous) {
 }  // namespace sonde
 
 SONDE_EXPORT int sigaction(int number, const struct sigaction* next, struct sigaction* previous) noexcept {
-  if (!sonde::is_shared_signal(number)) return sonde::real_sigaction(number, next, previous);
+  if (!sonde::agent_present()) return sonde::real_sigaction(number, next, previous);
+  if (!sonde::is_shared_signal(number)) return sonde::forward_sigaction(number, next, previous);
   return sonde::program_sigaction(number, next, previous);
 }
 
 SONDE_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
-  if (!sonde::is_shared_signal(number)) return sonde::real(&sonde::signal_cached, "signal")(number, handler);
+  if (!sonde::is_shared_signal(number)) {
+    return sonde::forwarded_handler(number, sonde::real(&sonde::signal_cached, "signal")(number, handler));
+  }
   return sonde::set_handler(number, handler, SA_RESTART);
 }
 
@@ -50,9 +55,18 @@ SONDE_EXPORT sighandler_t bsd_signal(int number, sighandler_t handler) noexcept 
 
 SONDE_EXPORT sighandler_t sysv_signal(int number, sighandler_t handler) noexcept {
   if (!sonde::is_shared_signal(number)) {
-    return sonde::real(&sonde::sysv_signal_cached, "sysv_signal")(number, handler);
+    return sonde::forwarded_handler(number, sonde::real(&sonde::sysv_signal_cached, "sysv_signal")(number, handler));
   }
   return sonde::set_handler(number, handler, SA_RESETHAND | SA_NODEFER);
+}
+
+SONDE_EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler) noexcept {
+  return sysv_signal(number, handler);
+}
+
+SONDE_EXPORT sighandler_t sigset(int number, sighandler_t handler) noexcept {
+  if (sonde::is_shared_signal(number) && handler != SIG_HOLD) return sonde::set_handler(number, handler, 0);
+  return sonde::forwarded_handler(number, sonde::real(&sonde::sigset_cached, "sigset")(number, handler));
 }
 
 SONDE_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* previous) noexcept {
@@ -64,4 +78,8 @@ SONDE_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* previous) n
   if (error == 0) return 0;
   errno = error;
   return -1;
+}
+
+SONDE_EXPORT int sigaltstack(const stack_t* next, stack_t* previous) noexcept {
+  return sonde::program_sigaltstack(next, previous);
 }

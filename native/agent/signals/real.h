@@ -18,7 +18,10 @@ inline F real(F* cached, const char* name) {
 }
 
 // Not async-signal-safe: finds the originals that handlers of the program may need.
+void resolve_system_calls();
 void resolve_writes();
+void resolve_waits();
+void resolve_masked_waits();
 
 int real_sigaction(int signal, const struct sigaction* next, struct sigaction* previous);
 int real_sigmask(int how, const sigset_t* set, sigset_t* previous);

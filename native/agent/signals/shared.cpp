@@ -2,16 +2,22 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
+#include <initializer_list>
 
 #include "common/guarded_memory.h"
 #include "common/system.h"
 #include "core/agent.h"
 #include "log/loss.h"
 #include "sample/handler.h"
+#include "signals/deliver.h"
+#include "signals/interrupted_call.h"
+#include "signals/mask.h"
+#include "signals/policy.h"
 #include "signals/real.h"
 
 namespace sonde {
@@ -25,16 +31,11 @@ struct Wanted {
 };
 constexpr int kMaxTakenBack = 8;
 int times_taken_back = 0;
-constinit Wanted wanted_prof, wanted_segv, wanted_bus;
+constexpr int kSignals = 65;
+constexpr int kShared[] = {SIGSEGV, SIGBUS, kSampleSignal};
+constinit Wanted wanted_of_signal[kSignals];
 
-Wanted* wanted_of(int signal) {
-  switch (signal) {
-    case SIGPROF: return &wanted_prof;
-    case SIGSEGV: return &wanted_segv;
-    case SIGBUS: return &wanted_bus;
-    default: return nullptr;
-  }
-}
+Wanted* wanted_of(int signal) { return &wanted_of_signal[signal]; }
 
 struct sigaction read_wanted(const Wanted& wanted) {
   struct sigaction copy;
@@ -54,33 +55,34 @@ void write_wanted(Wanted* wanted, const struct sigaction& action) {
   wanted->version.fetch_add(1, std::memory_order_release);
 }
 
-bool has_handler(const struct sigaction& action) {
-  return (action.sa_flags & SA_SIGINFO) || (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
-}
-
 void on_fault(int signal, siginfo_t* info, void* context) {
-  if (!guarded_fault_fixup(context)) pass_on(signal, info, context);
+  if (guarded_fault_fixup(context)) return;
+  const bool sent = info->si_code <= 0;
+  if (!(sent && put_off_until_sampled(signal, info, context))) pass_on(signal, info, context);
 }
 
 void on_sample_signal(int signal, siginfo_t* info, void* context) {
-  if (!handle_sample_signal(info, context)) pass_on(signal, info, context);
+  if (!handle_sample_signal(info, context) && !keep_pending(info, context)) pass_on(signal, info, context);
 }
 
-// The kernel gets our function with the program's own flags and mask, so that it
-// switches stacks and blocks signals as the program expects of its handler.
+void on_forwarded(int signal, siginfo_t* info, void* context) { pass_on(signal, info, context); }
+
+bool is_ours(int signal, const struct sigaction& action) {
+  const Handler handler = signal == kSampleSignal     ? on_sample_signal
+                          : is_shared_signal(signal) ? on_fault
+                                                     : on_forwarded;
+  return (action.sa_flags & SA_SIGINFO) && action.sa_sigaction == handler;
+}
+
 struct sigaction kernel_action(int signal, const struct sigaction& program) {
-  struct sigaction ours = {};
-  ours.sa_flags = SA_RESTART;
-  if (has_handler(program)) {
-    ours.sa_flags = program.sa_flags & ~SA_RESETHAND;
-    ours.sa_mask = program.sa_mask;
-    if (signal == kSampleSignal) ours.sa_flags = (ours.sa_flags | SA_RESTART) & ~SA_NODEFER;
-  } else if (signal != kSampleSignal) {
-    ours.sa_flags = SA_ONSTACK | SA_NODEFER;
-  }
-  ours.sa_flags |= SA_SIGINFO;
-  ours.sa_sigaction = signal == kSampleSignal ? on_sample_signal : on_fault;
-  return ours;
+  if (signal == kSampleSignal) return sampling_action(on_sample_signal);
+  return is_shared_signal(signal) ? fault_action(on_fault, program) : forwarded_action(on_forwarded, program);
+}
+
+// The handler is the program's to run: with the mask that it asked for, where Sonde's was in force.
+void take_program_mask(int signal, const struct sigaction& action, const void* context) {
+  const uint64_t mask = handler_mask(signal, action, mask_of(static_cast<const ucontext_t*>(context)->uc_sigmask));
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, sizeof mask);
 }
 
 void die_by_default(int signal, siginfo_t* info) {
@@ -100,11 +102,11 @@ void die_by_default(int signal, siginfo_t* info) {
 
 }  // namespace
 
-bool is_shared_signal(int signal) { return wanted_of(signal) != nullptr; }
+bool is_shared_signal(int signal) { return signal == SIGSEGV || signal == SIGBUS || signal == kSampleSignal; }
 
 bool install_shared_signals() {
   bool all = true;
-  for (int signal : {SIGSEGV, SIGBUS, kSampleSignal}) {
+  for (int signal : kShared) {
     struct sigaction before = {};
     if (real_sigaction(signal, nullptr, &before) != 0) return false;
     Wanted* wanted = wanted_of(signal);
@@ -113,7 +115,39 @@ bool install_shared_signals() {
     wanted->installed.store(true, std::memory_order_release);
     all = real_sigaction(signal, &ours, nullptr) == 0 && all;
   }
+  // Handlers that other libraries installed before us.
+  for (int signal = 1; signal < kSignals; signal++) {
+    struct sigaction before = {};
+    if (is_shared_signal(signal) || real_sigaction(signal, nullptr, &before) != 0) continue;
+    if (needs_forwarding(before) && !is_ours(signal, before)) forward_sigaction(signal, &before, nullptr);
+  }
   return all;
+}
+
+int forward_sigaction(int signal, const struct sigaction* next, struct sigaction* previous) {
+  if (signal <= 0 || signal >= kSignals) return real_sigaction(signal, next, previous);
+  Wanted* wanted = wanted_of(signal);
+  const struct sigaction before = read_wanted(*wanted);
+  struct sigaction ours = {}, kernels = {};
+  const struct sigaction* given = next;
+  // Our own function comes back from those who asked libc behind our back (sigset): what it stood for still holds.
+  if (next && needs_forwarding(*next) && !is_ours(signal, *next)) {
+    ours = kernel_action(signal, *next);
+    write_wanted(wanted, *next);
+    given = &ours;
+  }
+  const int result = real_sigaction(signal, given, &kernels);
+  if (result != 0) {
+    if (given == &ours) write_wanted(wanted, before);
+    return result;
+  }
+  if (previous) *previous = is_ours(signal, kernels) ? before : kernels;
+  return 0;
+}
+
+sighandler_t forwarded_handler(int signal, sighandler_t handler) {
+  if (reinterpret_cast<void*>(handler) != reinterpret_cast<void*>(on_forwarded)) return handler;
+  return read_wanted(*wanted_of(signal)).sa_handler;
 }
 
 int program_sigaction(int signal, const struct sigaction* next, struct sigaction* previous) {
@@ -135,10 +169,7 @@ int program_sigaction(int signal, const struct sigaction* next, struct sigaction
   return 0;
 }
 
-bool program_uses_sample_signal() {
-  struct sigaction action = read_wanted(wanted_prof);
-  return has_handler(action) || action.sa_handler == SIG_IGN;
-}
+bool program_handles_sample_signal() { return has_handler(read_wanted(*wanted_of(kSampleSignal))); }
 
 void pass_on(int signal, siginfo_t* info, void* context) {
   Wanted* wanted = wanted_of(signal);
@@ -149,26 +180,25 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     die_by_default(signal, info);
     return;
   }
+  note_program_handler(info, action);
   if (action.sa_flags & SA_RESETHAND) {
     struct sigaction reset = action;
     reset.sa_handler = SIG_DFL;
     reset.sa_flags &= ~(SA_SIGINFO | SA_RESETHAND);
     write_wanted(wanted, reset);
   }
-  if (action.sa_flags & SA_SIGINFO) {
-    action.sa_sigaction(signal, info, context);
-  } else {
-    action.sa_handler(signal);
+  if (signal == kSampleSignal) {
+    if (!(action.sa_flags & SA_RESTART)) end_rewound_call(static_cast<ucontext_t*>(context));
+    take_program_mask(signal, action, context);
   }
+  deliver(signal, action, info, context);
 }
 
 void check_shared_signals() {
-  for (int signal : {SIGSEGV, SIGBUS, kSampleSignal}) {
+  for (int signal : kShared) {
     struct sigaction now = {};
     if (real_sigaction(signal, nullptr, &now) != 0) continue;
-    bool ours = (now.sa_flags & SA_SIGINFO) &&
-                now.sa_sigaction == (signal == kSampleSignal ? on_sample_signal : on_fault);
-    if (ours) continue;
+    if (is_ours(signal, now)) continue;
     count_loss(signal == kSampleSignal ? Loss::SignalLost : Loss::FaultGuardLost);
     // Once may be a library that starts; more often is a quarrel, and the guest leaves it.
     if (++times_taken_back > kMaxTakenBack) {

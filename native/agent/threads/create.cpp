@@ -1,9 +1,12 @@
-// pthread_create as the program calls it: the new thread registers itself before its routine runs.
+// pthread_create and thrd_create as the program calls them: the new thread registers itself before its routine runs.
 #include "threads/create.h"
 
 #include <limits.h>
+#include <threads.h>
 
 #include "core/agent.h"
+#include "log/loss.h"
+#include "process/confined.h"
 #include "signals/mask.h"
 #include "signals/real.h"
 #include "threads/registry.h"
@@ -12,7 +15,9 @@ namespace sonde {
 namespace {
 
 using PthreadCreate = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+using ThrdCreate = int (*)(thrd_t*, thrd_start_t, void*);
 PthreadCreate pthread_create_cached;
+ThrdCreate thrd_create_cached;
 pthread_key_t end_key;
 bool end_key_made = false;
 
@@ -27,14 +32,31 @@ void on_thread_end(void* value) {
   }
 }
 
-void* thread_main(void* state) {
+// Registers the thread that runs it. What it was to run is read before: the state is shared from then on.
+template <typename Result>
+Result thread_main(void* state) {
   auto* thread = static_cast<Thread*>(state);
-  void* (*routine)(void*) = thread->routine;
+  const auto routine = reinterpret_cast<Result (*)(void*)>(reinterpret_cast<void (*)()>(thread->routine));
   void* argument = thread->argument;
   inherit_belief(thread->belief);
   watch_this_thread();
   begin_thread(thread, log::ThreadKind::Ordinary);
   return routine(argument);
+}
+
+// Null: the thread is started as if we were not there.
+Thread* thread_for(void* (*routine)(void*), void* argument) {
+  if (!agent_present()) return nullptr;
+  if (is_filtered()) {
+    count_loss(Loss::ThreadsConfined);
+    return nullptr;
+  }
+  Thread* thread = take_thread();
+  if (!thread) return nullptr;
+  thread->routine = routine;
+  thread->argument = argument;
+  thread->belief = sample_signal_believed_blocked();
+  return thread;
 }
 
 }  // namespace
@@ -56,12 +78,21 @@ void watch_this_thread() {
 SONDE_EXPORT int pthread_create(pthread_t* id, const pthread_attr_t* attributes, void* (*routine)(void*),
                                 void* argument) noexcept {
   using namespace sonde;
-  Thread* thread = agent_present() ? take_thread() : nullptr;
+  Thread* thread = thread_for(routine, argument);
   if (!thread) return real_pthread_create(id, attributes, routine, argument);
-  thread->routine = routine;
-  thread->argument = argument;
-  thread->belief = sample_signal_believed_blocked();
-  int error = real_pthread_create(id, attributes, thread_main, thread);
+  int error = real_pthread_create(id, attributes, thread_main<void*>, thread);
   if (error) give_back(thread);
   return error;
+}
+
+// C11's: in glibc it does not come by the pthread_create above.
+SONDE_EXPORT int thrd_create(thrd_t* id, thrd_start_t routine, void* argument) {
+  using namespace sonde;
+  const auto call = real(&thrd_create_cached, "thrd_create");
+  const auto kept = reinterpret_cast<void* (*)(void*)>(reinterpret_cast<void (*)()>(routine));
+  Thread* thread = thread_for(kept, argument);
+  if (!thread) return call(id, routine, argument);
+  int result = call(id, thread_main<int>, thread);
+  if (result != thrd_success) give_back(thread);
+  return result;
 }

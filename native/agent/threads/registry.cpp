@@ -13,7 +13,9 @@
 #include "core/options.h"
 #include "engine/engine.h"
 #include "log/loss.h"
+#include "process/confined.h"
 #include "signals/mask.h"
+#include "threads/adopt.h"
 
 namespace sonde {
 namespace {
@@ -54,7 +56,8 @@ Thread* make_thread() {
 
 void recycle(Thread* thread) {
   thread->number = next_number.fetch_add(1, std::memory_order_relaxed);
-  thread->in_handler.store(false, std::memory_order_relaxed);
+  thread->in_handler.store(0, std::memory_order_relaxed);
+  thread->put_off = 0;
   thread->kind = log::ThreadKind::Ordinary;
   thread->start_ns = thread->end_ns = thread->end_cpu_ns = 0;
   thread->destructor_rounds = 0;
@@ -64,7 +67,11 @@ void recycle(Thread* thread) {
   thread->has_timer = false;
   thread->accounted_ns.store(0, std::memory_order_relaxed);
   thread->faults_seen = 0;
-  thread->announced = false;
+  thread->announced_in = 0;
+  thread->adopted = false;
+  thread->variables.store(ThreadVariables::Own, std::memory_order_relaxed);
+  thread->seen_sp.store(0, std::memory_order_relaxed);
+  thread->unseen_cpu_ns = 0;
   thread->name[0] = 0;
   thread->wait = WaitState{};
   thread->python_state.store(nullptr, std::memory_order_relaxed);
@@ -96,6 +103,7 @@ uint32_t ring_words() {
 }
 
 Thread* current_thread() { return self; }
+void set_current_thread(Thread* thread) { self = thread; }
 uint32_t current_thread_number() { return self ? self->number : kNoThread; }
 RegionTrail* next_trail() { return self ? &self->trail[self->trails++ % 2] : nullptr; }
 StackBounds current_stack_bounds() { return self ? self->stack : StackBounds{}; }
@@ -117,6 +125,7 @@ Thread* take_thread() {
   }
   if (found) {
     recycle(found);
+    map_alternate_stack(&found->alternate);
     found->phase.store(Phase::Starting, std::memory_order_release);
   }
   pthread_mutex_unlock(&lock);
@@ -132,8 +141,10 @@ void begin_thread(Thread* thread, log::ThreadKind kind) {
   thread->start_ns = mono_ns();
   thread->random = (static_cast<uint64_t>(thread->tid) << 32) ^ thread->start_ns ^ 0x9e3779b97f4a7c15u;
   read_stack_bounds(thread);
+  replace_adopted(thread);
   self = thread;
   thread->phase.store(Phase::Live, std::memory_order_release);
+  install_alternate_stack(thread->alternate);
   arm_current(thread);
   adopt_inherited_mask();
 }
@@ -143,11 +154,15 @@ void end_thread() {
   if (!thread) return;
   disarm_current(thread);
   self = nullptr;
-  prctl(PR_GET_NAME, thread->name);
+  const bool filtered = is_filtered();
+  if (filtered || !remove_alternate_stack()) thread->alternate = {};
+  if (!filtered) prctl(PR_GET_NAME, thread->name);
   thread->end_ns = mono_ns();
-  thread->end_cpu_ns = thread_cpu_ns();
-  bool last = !other_threads_live(thread);
-  thread->phase.store(Phase::Ended, std::memory_order_release);
+  thread->end_cpu_ns = filtered ? thread->accounted_ns.load(std::memory_order_relaxed) : thread_cpu_ns();
+  // First the end, then the look around: of two threads that end together at least one sees that nobody is left. Both
+  // may; stopping twice is stopping once.
+  thread->phase.store(Phase::Ended, std::memory_order_seq_cst);
+  const bool last = !other_threads_live(thread);
   // A process ends with its last thread, and libc counts ours: it must go first, or the process would
   // never end (main that leaves by pthread_exit; a child forked from another thread than main).
   if (last) {
@@ -164,7 +179,9 @@ Thread* thread_at(uint32_t slot) { return slots[slot].load(std::memory_order_acq
 bool other_threads_live(const Thread* except) {
   for (uint32_t i = 0; i < thread_slots(); i++) {
     Thread* thread = thread_at(i);
-    Phase phase = thread->phase.load(std::memory_order_acquire);
+    Phase phase = thread->phase.load(std::memory_order_seq_cst);
+    // A bare clone is none of libc's; and one that has not ticked yet may be such a one.
+    if (thread->variables.load(std::memory_order_acquire) != ThreadVariables::Own) continue;
     if (thread != except && (phase == Phase::Live || phase == Phase::Starting)) return true;
   }
   return false;
@@ -178,7 +195,7 @@ bool is_known_tid(int tid) {
   return false;
 }
 
-uint64_t thread_memory_bytes() { return thread_slots() * mapping_bytes(); }
+uint64_t thread_memory_bytes() { return thread_slots() * (mapping_bytes() + alternate_stack_bytes()); }
 
 void registry_before_fork() { pthread_mutex_lock(&lock); }
 void registry_after_fork_in_parent() { pthread_mutex_unlock(&lock); }
@@ -190,6 +207,7 @@ Thread* registry_after_fork_in_child() {
     if (thread->phase.load(std::memory_order_relaxed) != Phase::Free) forget_engine(thread);
     if (thread != self) thread->phase.store(Phase::Free, std::memory_order_relaxed);
   }
+  adopted_after_fork();
   next_number.store(0, std::memory_order_relaxed);
   if (self) {
     StackBounds stack = self->stack;

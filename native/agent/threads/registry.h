@@ -11,6 +11,9 @@ namespace sonde {
 // Async-signal-safe. The calling thread's state, null when it has none.
 Thread* current_thread();
 
+// Async-signal-safe, on the thread itself: an adopted one is entered (threads/adopt.h).
+void set_current_thread(Thread* thread);
+
 // Not async-signal-safe. A fresh state in phase Starting, or null (counted as a loss).
 Thread* take_thread();
 void give_back(Thread* thread);  // from Starting, or from Ended once drained
@@ -30,7 +33,7 @@ void registry_before_fork();
 void registry_after_fork_in_parent();
 Thread* registry_after_fork_in_child();
 
-// Is any thread of the program (but `except`) alive or about to be?
+// Is any thread of the program that libc counts (but `except`) alive or about to be?
 bool other_threads_live(const Thread* except);
 
 bool is_known_tid(int tid);

@@ -14,6 +14,7 @@
 #include "pools/trail.h"
 #include "python/frames.h"
 #include "sample/ring.h"
+#include "signals/alternate_stack.h"
 #include "threads/current.h"
 #include "unwind/unwind.h"
 
@@ -30,23 +31,29 @@ struct WaitState {
   uint64_t looked_ns = 0;    // last look; 0: never
   uint64_t cpu_ns = 0, delay_ns = 0;            // the thread's clocks at that look
   uint64_t pending_ns = 0, queued_ns = 0;       // blocked and preempted time not yet written
+  uint64_t queued_since_ns = 0;                 // start of the look that the preempted time begins with
+  uint64_t unsettled_ns = 0;                    // off the CPU, and the run queue's share is not known yet
   uint32_t node = 0, python_node = 0;
   uint64_t epoch = 0;
   uint8_t walk_end = 0, anchor = 0;
   bool without_interpreter = false;  // when the stack was read, no interpreter state was known yet
 };
 
+// Whose thread-local variables a thread finds at its thread pointer (threads/adopt.h).
+enum class ThreadVariables : uint8_t { Own, Borrowed, None, Unknown };
+
 enum class Phase : uint32_t { Free, Starting, Live, Ended };
 
 struct Thread {
   std::atomic<Phase> phase{Phase::Free};
-  std::atomic<bool> in_handler{false};
+  std::atomic<uint64_t> in_handler{0};  // where the stack of the handler at work begins; 0: none is
   uint32_t number = kNoThread;
   uint32_t slot = 0;  // index in the registry
   int tid = 0;
   uint64_t pthread = 0;
   log::ThreadKind kind = log::ThreadKind::Ordinary;
   StackBounds stack;
+  AlternateStack alternate;           // for signal handlers; belongs to the slot
   uint64_t start_ns = 0, end_ns = 0;
   uint64_t end_cpu_ns = 0;
 
@@ -55,8 +62,16 @@ struct Thread {
   bool belief = false;                // creator's belief about the signal mask
   uint8_t destructor_rounds = 0;
 
+  int put_off = 0;                    // a signal for the program that waits for the handler's end
+  siginfo_t put_off_info = {};
+  bool adopted = false;               // found, not started through us
+  std::atomic<ThreadVariables> variables{ThreadVariables::Own};
+  std::atomic<uint64_t> seen_sp{0};   // of an adopted one's first tick: tells where its stack lies
+  uint64_t unseen_cpu_ns = 0;         // used before it was found, not yet in the log
+
   Engine* engine = nullptr;
   int perf_fd = -1;
+  uint64_t perf_id = 0;               // of the event: tells whether perf_fd is still its descriptor
   void* kernel_ring = nullptr;        // of the perf event: stacks of ticks inside the kernel
   timer_t timer = {};
   bool has_timer = false;
@@ -83,7 +98,7 @@ struct Thread {
   RegionTrail trail_read;             // scratch: of the one that it served last
 
   // Background thread only.
-  bool announced = false;
+  uint32_t announced_in = 0;  // session of the log that knows the thread; 0: none yet
   char name[16] = {};
   WaitState wait;
 };

@@ -15,9 +15,19 @@ struct Cursor {
 
   bool done() const { return fault || at >= end; }
 
+  // Invariant of every move: at <= end. A length comes from a file; added as it is, it could lead back, and round and
+  // round in a signal handler.
+  void skip(uint64_t length) {
+    if (fault || at > end || length > end - at) {
+      fault = 1;
+      return;
+    }
+    at += length;
+  }
+
   template <typename T>
   T fixed() {
-    if (fault || end - at < sizeof(T)) {
+    if (fault || at > end || end - at < sizeof(T)) {
       fault = 1;
       return T{};
     }

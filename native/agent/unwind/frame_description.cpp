@@ -38,8 +38,9 @@ bool read_cie(uint64_t address, FrameDescription* out) {
   out->signal_frame = false;
   out->sized_augmentation = augmentation[0] == 'z';
   if (out->sized_augmentation) {
-    const uint64_t length = cursor.uleb();
-    const uint64_t behind = cursor.at + length;
+    Cursor behind = cursor;
+    behind.skip(behind.uleb());
+    cursor.uleb();
     for (const char* c = augmentation + 1; *c; ++c) {
       if (*c == 'R') {
         out->pointer_encoding = cursor.fixed<uint8_t>();
@@ -54,7 +55,8 @@ bool read_cie(uint64_t address, FrameDescription* out) {
         return false;
       }
     }
-    cursor.at = behind;
+    if (behind.fault || cursor.fault) return false;
+    cursor.at = behind.at;
   } else if (augmentation[0] != 0) {
     return false;
   }
@@ -97,10 +99,7 @@ bool read_frame_description(uint64_t fde, FrameDescription* out) {
   if (id == 0 || !read_cie(id_at - id, out)) return false;
   out->code_low = cursor.pointer(out->pointer_encoding, 0);
   out->code_high = out->code_low + cursor.pointer(out->pointer_encoding & 0x0f, 0);
-  if (out->sized_augmentation) {
-    const uint64_t bytes = cursor.uleb();
-    cursor.at += bytes;
-  }
+  if (out->sized_augmentation) cursor.skip(cursor.uleb());
   out->program_at = cursor.at;
   out->program_end = cursor.end;
   return !cursor.fault && cursor.at <= cursor.end;

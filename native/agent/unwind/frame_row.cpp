@@ -47,8 +47,7 @@ class FrameProgram {
 
   void set_expression(uint64_t reg, RegisterRule rule, Cursor* cursor) {
     const uint64_t start = cursor->at;  // the length stays in front of it
-    const uint64_t length = cursor->uleb();
-    cursor->at += length;
+    cursor->skip(cursor->uleb());
     set(reg, rule, static_cast<int64_t>(start - entry_.cie));
   }
 
@@ -133,9 +132,10 @@ bool FrameProgram::execute(uint64_t at, uint64_t end, uint64_t pc) {
       case 0x0e: row_.cfa_offset = static_cast<int64_t>(in.uleb()); break;
       case 0x0f: {  // def_cfa_expression
         row_.cfa = CfaRule::Expression;
-        row_.cfa_length = static_cast<uint32_t>(in.uleb());
+        const uint64_t length = in.uleb();
+        row_.cfa_length = static_cast<uint32_t>(length);
         row_.cfa_offset = static_cast<int64_t>(in.at - entry_.cie);
-        in.at += row_.cfa_length;
+        in.skip(length);
         break;
       }
       case 0x10:

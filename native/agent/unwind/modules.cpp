@@ -20,6 +20,7 @@ struct ModuleTable {
 
 std::atomic<ModuleTable*> g_table{nullptr};
 std::atomic<uint32_t> g_readers{0};
+__thread uint32_t reading_here __attribute__((tls_model("initial-exec"))) = 0;
 std::atomic<uint32_t> g_unloads{1};
 
 // The modules that wait, again: asked in every sample. A program with more than four OpenMP runtimes is unheard of.
@@ -107,8 +108,20 @@ void free_retired() {
 
 }  // namespace
 
-ReadModules::ReadModules() { g_readers.fetch_add(1, std::memory_order_seq_cst); }
-ReadModules::~ReadModules() { g_readers.fetch_sub(1, std::memory_order_seq_cst); }
+// Left for good in between, one reader too many is counted, never one too few.
+ReadModules::ReadModules() {
+  g_readers.fetch_add(1, std::memory_order_seq_cst);
+  reading_here++;
+}
+ReadModules::~ReadModules() {
+  if (reading_here == 0) return;  // abandoned meanwhile
+  reading_here--;
+  g_readers.fetch_sub(1, std::memory_order_seq_cst);
+}
+void ReadModules::abandon() {
+  g_readers.fetch_sub(reading_here, std::memory_order_seq_cst);
+  reading_here = 0;
+}
 
 const Module* find_module(uint64_t pc) {
   const ModuleTable* table = g_table.load(std::memory_order_seq_cst);
@@ -167,7 +180,10 @@ LoaderCounts loader_counts() {
   return now;
 }
 
-void modules_after_fork() { g_readers.store(0); }
+void modules_after_fork() {
+  g_readers.store(0);
+  reading_here = 0;
+}
 
 }  // namespace sonde
 

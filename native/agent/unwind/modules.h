@@ -22,6 +22,7 @@ class ReadModules {
  public:
   ReadModules();
   ~ReadModules();
+  static void abandon();  // ends those of this thread that were left by siglongjmp
   ReadModules(const ReadModules&) = delete;
   ReadModules& operator=(const ReadModules&) = delete;
 };

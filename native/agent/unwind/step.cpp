@@ -35,7 +35,8 @@ Step apply_rule(const Rule& rule, const StackWindow& window, Registers* register
     cfa += static_cast<uint64_t>(int64_t{rule.cfa_extra});
   }
   uint64_t pc;
-  if (cfa <= registers->sp() || !load(window, cfa - 8, &pc)) return failed(WalkEnd::BadCfa);
+  if (cfa <= registers->sp() && !window.leads_home(cfa - 8)) return failed(WalkEnd::BadCfa);
+  if (!load(window, cfa - 8, &pc)) return failed(WalkEnd::BadCfa);
   const uint64_t rbp = registers->value[Registers::kRbp], sp = registers->sp();
   uint32_t known = registers->known & kCalleeSaved;
   for (unsigned slot = 0; slot < Rule::kSaved; ++slot) {

@@ -13,7 +13,16 @@ constexpr uint64_t kRedZoneBytes = 128;
 // Memory that the walk may take return addresses and saved registers from.
 struct StackWindow {
   uint64_t low, high;
-  bool holds(uint64_t address) const { return address >= low && address + 8 <= high && address % 8 == 0; }
+  // While the stack pointer is elsewhere (generated code that uses it for other things, coroutines): the thread's own
+  // stack, to which a step may lead back from above or below. Else 0, 0.
+  uint64_t home_low = 0, home_high = 0;
+
+  bool holds(uint64_t address) const {
+    return (address >= low && address + 8 <= high && address % 8 == 0) || leads_home(address);
+  }
+  bool leads_home(uint64_t address) const {
+    return address >= home_low && address + 8 <= home_high && address % 8 == 0;
+  }
 };
 
 struct Step {

@@ -24,6 +24,8 @@ WalkResult walk(const Registers& from, const StackBounds& stack, const Anchor& a
   return one.run(from, leaf_exact);
 }
 
+void walk_abandoned() { ReadModules::abandon(); }
+
 void unwind_refresh() {
   shared_rules_create();
   refresh_modules();

@@ -62,6 +62,9 @@ RuleCache* new_rule_cache();  // not async-signal-safe; lives as long as the pro
 WalkResult walk(const Registers& from, const StackBounds& stack, const Anchor& anchor,
                 RuleCache* cache, bool leaf_exact, NativeFrame* out, size_t capacity);
 
+// Async-signal-safe. A walk of this thread was left in the middle and will not be finished (siglongjmp out of a handler).
+void walk_abandoned();
+
 // Not async-signal-safe. Called by the background thread a few times per second (and once at the start):
 // notices loaded and unloaded libraries.
 void unwind_refresh();

@@ -40,13 +40,16 @@ void Walk::enter_stack() {
   if (sp >= stack_.low && sp < stack_.high) {
     window_ = {low > stack_.low ? low : stack_.low, stack_.high};
   } else {
-    window_ = {low, sp + kForeignStackBytes};
+    window_ = {low, sp + kForeignStackBytes, stack_.low, stack_.high};
     result_.foreign_stack = true;
   }
 }
 
 bool Walk::passes_anchor(uint64_t pc, uint64_t sp, uint64_t cfa) const {
-  if (anchor_.address < sp || anchor_.address >= cfa) return false;
+  return anchor_.address >= sp && anchor_.address < cfa && is_anchor_code(pc);
+}
+
+bool Walk::is_anchor_code(uint64_t pc) const {
   return anchor_.code_high ? pc >= anchor_.code_low && pc < anchor_.code_high : python_is_eval(pc);
 }
 
@@ -151,7 +154,7 @@ WalkEnd Walk::climb() {
       result_.anchor_hit = true;
       if (dry()) return WalkEnd::Root;  // from here on the tables lead
     }
-    if (step.interrupted_caller) {
+    if (step.interrupted_caller || window_.leads_home(step.cfa - 8)) {
       enter_stack();
     } else if (registers_.sp() < sp || (registers_.sp() == sp && registers_.pc() == pc)) {
       return WalkEnd::BadCfa;

@@ -27,6 +27,7 @@ class Walk {
 
   // Chooses the memory that the coming frames may use: the thread's stack, or a part of an unknown one.
   void enter_stack();
+  bool is_anchor_code(uint64_t pc) const;
   bool passes_anchor(uint64_t pc, uint64_t sp, uint64_t cfa) const;
   void open_path(bool exact);
   void close_path();
@@ -38,7 +39,11 @@ class Walk {
 
   // scan.cpp: the last resort, from the first frame whose step is in doubt.
   void try_scan();
+  bool scan_from(const Registers& start, uint64_t sp);
+  bool scan_from_saved_pointers(const Registers& start);
+  void go_on_at_anchor();
   bool leads_home(const Registers& candidate);
+  void go_on(const Registers& caller);
 
   // The first frame whose step did not come from the tables.
   struct Doubt {

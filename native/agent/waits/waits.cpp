@@ -19,12 +19,22 @@ constexpr uint64_t kAskAtLeastEveryNs = 1'000'000'000;  // also of a thread that
 // Looks are rare while a program only computes. A wait of this length that began and ended between two such looks is
 // written as one that nobody saw: left for the next place, it would be counted where it was not.
 constexpr uint64_t kUnseenNs = 30'000'000;
+constexpr uint64_t kQueuedPieceNs = 1'000'000;  // less time in the run queue waits for more before it is written
+constexpr uint64_t kBusyMachineShare = 10;      // a tenth of a look in the run queue: the next look comes soon
 
 // Computed (nearly) all the time since the last look that asked the kernel: nothing to learn from another.
 bool hardly_left_the_cpu(const WaitState& wait, uint64_t now_ns, uint64_t cpu_ns) {
   if (wait.looked_ns == 0 || now_ns - wait.looked_ns >= kAskAtLeastEveryNs) return false;
   const uint64_t wall_ns = now_ns - wait.looked_ns, used_ns = cpu_ns - wait.cpu_ns;
   return used_ns >= wall_ns || wall_ns - used_ns < wall_ns / 100;
+}
+
+// A thread that is neither blocked nor gets CPU time stands in the run queue. The kernel adds that to its run delay
+// only when it is over, so what is missing at such a look is not known to be blocked time yet.
+bool stands_in_queue(Thread* thread, uint64_t cpu_ns) {
+  timespec cpu = {};
+  if (read_blocked(thread->tid).blocked || clock_gettime(thread_cpu_clock(thread->tid), &cpu) != 0) return false;
+  return static_cast<uint64_t>(cpu.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(cpu.tv_nsec) == cpu_ns;
 }
 
 // The background thread has its own scratch: it walks other threads' stacks.
@@ -46,6 +56,19 @@ bool is_idle_pool() {
 void WaitRecorder::reset() {
   last_look_ns_ = 0;
   some_python_state_ = nullptr;
+}
+
+void WaitRecorder::begin_session() {
+  for (uint32_t i = 0; i < thread_slots(); i++) thread_at(i)->wait.blocked = false;
+}
+
+void WaitRecorder::begin_account(Thread* thread, uint64_t now_ns) {
+  timespec cpu = {};
+  clock_gettime(thread_cpu_clock(thread->tid), &cpu);
+  WaitState& wait = thread->wait = WaitState{};
+  wait.looked_ns = wait.since_ns = now_ns;
+  wait.cpu_ns = static_cast<uint64_t>(cpu.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(cpu.tv_nsec);
+  read_run_delay(thread->tid, &wait.delay_ns);
 }
 
 bool WaitRecorder::look(uint64_t now_ns) {
@@ -72,11 +95,14 @@ bool WaitRecorder::look(uint64_t now_ns) {
     } else if (!hardly_left_the_cpu(wait, now_ns, cpu_ns)) {
       budget--;
       const bool rare = wait.looked_ns != 0 && now_ns - wait.looked_ns > 2 * kLookEveryNs;
-      const uint64_t blocked_ns = account(thread, now_ns, cpu_ns);
+      const uint64_t wall_ns = wait.looked_ns != 0 ? now_ns - wait.looked_ns : 0;
+      uint64_t queued_ns = 0;
+      const uint64_t blocked_ns = account(thread, now_ns, cpu_ns, &queued_ns);
+      news |= queued_ns > kQueuedPieceNs && queued_ns > wall_ns / kBusyMachineShare;
       const bool was_blocked = wait.blocked;
       news |= look_at(thread, now_ns);
       if (rare && !was_blocked && !wait.blocked && blocked_ns >= kUnseenNs) {
-        write(thread, log::WaitReason::Other, blocked_ns, false);
+        write(thread, wait.since_ns, log::WaitReason::Other, blocked_ns, false);
         wait.pending_ns -= blocked_ns;
         news = true;
       }
@@ -86,8 +112,8 @@ bool WaitRecorder::look(uint64_t now_ns) {
   return news;
 }
 
-// Adds the off-CPU time since the last look, or since the start of the thread.
-uint64_t WaitRecorder::account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns) {
+// Adds the off-CPU time since the last look, or since the start of the thread; writes what was in the run queue.
+uint64_t WaitRecorder::account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns, uint64_t* queued_ns) {
   WaitState& wait = thread->wait;
   uint64_t blocked_ns = 0;
   uint64_t delay_ns = 0;
@@ -98,16 +124,29 @@ uint64_t WaitRecorder::account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns)
   if (!baseline) {
     uint64_t wall = now_ns - wait.looked_ns, cpu = cpu_ns - wait.cpu_ns;
     uint64_t queued = has_delay && delay_ns > wait.delay_ns ? delay_ns - wait.delay_ns : 0;
-    uint64_t off = wall > cpu ? wall - cpu : 0;
+    uint64_t off = (wall > cpu ? wall - cpu : 0) + wait.unsettled_ns;
     if (queued > off) queued = off;
-    wait.queued_ns += queued;
-    blocked_ns = off - queued;
+    *queued_ns = queued;
+    write_queued(thread, now_ns, queued > wall ? queued : wall, queued);
+    const bool undecided = has_delay && off - queued >= kIgnoreBelowNs && stands_in_queue(thread, cpu_ns);
+    wait.unsettled_ns = undecided ? off - queued : 0;
+    blocked_ns = off - queued - wait.unsettled_ns;
     wait.pending_ns += blocked_ns;
   }
   wait.looked_ns = now_ns;
   wait.cpu_ns = cpu_ns;
-  wait.delay_ns = delay_ns;
+  if (has_delay) wait.delay_ns = delay_ns;
   return blocked_ns;
+}
+
+// Time in the run queue, in the look that it fell into: one piece of many looks would lie over work that was done.
+void WaitRecorder::write_queued(Thread* thread, uint64_t now_ns, uint64_t look_ns, uint64_t queued_ns) {
+  WaitState& wait = thread->wait;
+  if (wait.queued_ns == 0) wait.queued_since_ns = now_ns - look_ns;
+  wait.queued_ns += queued_ns;
+  if (wait.queued_ns < kQueuedPieceNs) return;
+  write(thread, wait.queued_since_ns, log::WaitReason::Preempted, wait.queued_ns, false);
+  wait.queued_ns = 0;
 }
 
 bool WaitRecorder::look_at(Thread* thread, uint64_t now_ns) {
@@ -179,38 +218,40 @@ bool WaitRecorder::snapshot(Thread* thread, const Blocked& blocked) {
   return true;
 }
 
-void WaitRecorder::write(Thread* thread, log::WaitReason reason, uint64_t weight_ns, bool with_stack) {
+void WaitRecorder::write(Thread* thread, uint64_t since_ns, log::WaitReason reason, uint64_t weight_ns,
+                         bool with_stack) {
   if (weight_ns < kIgnoreBelowNs) return;
   const WaitState& wait = thread->wait;
   with_stack = with_stack && wait.epoch == stacks_->epoch();
-  log_->begin(log::Record::Wait).number(thread->number).time_delta(wait.since_ns);
+  log_->begin(log::Record::Wait).number(thread->number).time_delta(since_ns);
   log_->number(with_stack ? wait.node : 0).number(with_stack ? wait.python_node : 0).number(0).number(0);
   log_->number(weight_ns).number(static_cast<uint64_t>(log::SampleState::Waiting));
   log_->number(static_cast<uint64_t>(reason));
   log_->number(with_stack ? wait.walk_end : log::kWalkResidual).number(with_stack ? wait.anchor : 0);
+  log_->stands_for_wait();
   log_->end();
 }
 
 void WaitRecorder::flush(Thread* thread) {
   WaitState& wait = thread->wait;
   if (wait.blocked) {
-    write(thread, wait.reason, wait.pending_ns, true);
+    write(thread, wait.since_ns, wait.reason, wait.pending_ns, true);
     wait.pending_ns = 0;
   }
-  write(thread, log::WaitReason::Preempted, wait.queued_ns, false);
-  wait.queued_ns = 0;
   wait.since_ns = wait.looked_ns;
 }
 
 void WaitRecorder::end_of(Thread* thread, uint64_t end_ns, uint64_t cpu_ns) {
   WaitState& wait = thread->wait;
   if (wait.looked_ns == 0) return;
-  uint64_t wall = end_ns > wait.looked_ns ? end_ns - wait.looked_ns : 0;
-  uint64_t cpu = cpu_ns > wait.cpu_ns ? cpu_ns - wait.cpu_ns : 0;
-  if (wall > cpu) wait.pending_ns += wall - cpu;
-  wait.looked_ns = end_ns;
+  uint64_t queued_ns = 0;
+  if (end_ns < wait.looked_ns) end_ns = wait.looked_ns;
+  if (cpu_ns < wait.cpu_ns) cpu_ns = wait.cpu_ns;
+  account(thread, end_ns, cpu_ns, &queued_ns);  // without the run delay of a thread that is gone
+  wait.pending_ns += wait.unsettled_ns;
   flush(thread);
-  if (!wait.blocked) write(thread, log::WaitReason::Other, wait.pending_ns, false);
+  if (!wait.blocked) write(thread, wait.since_ns, log::WaitReason::Other, wait.pending_ns, false);
+  write(thread, wait.queued_since_ns, log::WaitReason::Preempted, wait.queued_ns, false);
   wait = WaitState{};
 }
 

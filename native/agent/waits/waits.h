@@ -5,7 +5,8 @@
 // Time that passed while the thread was caught running waits for the next blocked look, so sums
 // are exact and only the place is sampled; a long wait between two rare looks, which none saw, has no place.
 // A thread that hardly left the CPU is not asked where it is but once a second (the kernel's answers cost
-// 5 us each): its clocks alone tell. Time in the run queue is its own reason (Preempted).
+// 5 us each): its clocks alone tell. Time in the run queue is its own reason (Preempted), a piece per look, and
+// much of it makes the looks frequent.
 // Nothing is sent to the thread: no signal, no EINTR. Background thread only.
 #pragma once
 
@@ -26,14 +27,19 @@ class WaitRecorder {
   bool look(uint64_t now_ns);
   void end_of(Thread* thread, uint64_t end_ns, uint64_t cpu_ns);  // writes what is pending
   void before_new_epoch();                         // node ids become void after it
+  void begin_session();                            // they have: places are looked up again
+  // The thread's time so far is in an earlier log, or nobody's: its waits count from now on.
+  static void begin_account(Thread* thread, uint64_t now_ns);
   void reset();
 
  private:
   bool look_at(Thread* thread, uint64_t now_ns);  // true: blocked, and not where the last look found it
-  uint64_t account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns);  // blocked time since the last look
+  // Blocked time since the last look; `queued_ns`: of the run queue.
+  uint64_t account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns, uint64_t* queued_ns);
+  void write_queued(Thread* thread, uint64_t now_ns, uint64_t look_ns, uint64_t queued_ns);
   void* python_state_of(Thread* thread);
   bool snapshot(Thread* thread, const Blocked& blocked);
-  void write(Thread* thread, log::WaitReason reason, uint64_t weight_ns, bool with_stack);
+  void write(Thread* thread, uint64_t since_ns, log::WaitReason reason, uint64_t weight_ns, bool with_stack);
   void flush(Thread* thread);
 
   log::Writer* log_;

@@ -1,23 +1,36 @@
 #!/usr/bin/env bash
-# Fuzzes the native trace reader with address and undefined-behaviour sanitizers.
-# usage: native/tests/fuzz/run.sh [SECONDS=60] [CORPUS_FOLDER]
-# With clang: libFuzzer, which grows its corpus in build/fuzz/corpus. Without: mutations by standalone.cpp.
+# Fuzzes the native readers (traces, raw logs) with address and undefined-behaviour sanitizers.
+# usage: native/tests/fuzz/run.sh [SECONDS_EACH=60] [CORPUS_FOLDER]
+# With clang: libFuzzer, which grows its corpus in build/fuzz. Without: mutations by standalone.cpp.
 set -eu
 cd "$(dirname "$0")/../../.."
 seconds=${1:-60}
 seeds=${2:-${SONDE_DATA:-../shared/data}/traces/malformed}
-mkdir -p build/fuzz/corpus
-sources=(native/tools/trace/*.cpp native/tests/fuzz/trace_fuzzer.cpp)
+[ -d "$seeds" ] || seeds=native/tests/fuzz/seeds
 flags=(-std=c++20 -O1 -g -fno-omit-frame-pointer -Inative/tools -fno-sanitize-recover=all)
 clang=$(command -v clang++ || ls /usr/bin/clang++-* 2>/dev/null | tail -1 || true)
-if [ -n "$clang" ]; then
-  "$clang" "${flags[@]}" -fsanitize=fuzzer,address,undefined "${sources[@]}" -o build/fuzz/trace_fuzzer
-  build/fuzz/trace_fuzzer -max_total_time="$seconds" -max_len=20000 -timeout=10 -rss_limit_mb=1500 \
-    -print_final_stats=1 build/fuzz/corpus "$seeds" native/tests/fuzz/seeds 2>&1 | tail -15
-  exit "${PIPESTATUS[0]}"
-fi
-echo "clang is not installed: mutations with g++ and its sanitizers"
-g++ "${flags[@]}" -fsanitize=address,undefined "${sources[@]}" native/tests/fuzz/standalone.cpp \
-  -o build/fuzz/trace_fuzzer
-find "$seeds" native/tests/fuzz/seeds -type f -size -200k -name '*.json*' -print0 |
-  xargs -0 timeout $((seconds * 20)) build/fuzz/trace_fuzzer -runs=$((seconds * 200))
+[ -n "$clang" ] || echo "clang is not installed: mutations with g++ and its sanitizers"
+for reader in trace rawlog; do
+  corpus=build/fuzz/$reader
+  mkdir -p "$corpus"
+  sources=(native/tools/rawlog/decode.cpp native/tests/fuzz/rawlog_fuzzer.cpp)
+  words=()
+  if [ $reader = trace ]; then
+    sources=(native/tools/trace/*.cpp native/tests/fuzz/trace_fuzzer.cpp)
+    words=(-dict=native/tests/fuzz/trace.dict)
+    # Real traces, cut to some events of each kind: small inputs are many inputs.
+    [ ! -x .venv/bin/python ] || .venv/bin/python -m tests.fuzz.real "$corpus"
+  fi
+  program=build/fuzz/${reader}_fuzzer
+  echo "== $reader"
+  if [ -n "$clang" ]; then
+    "$clang" "${flags[@]}" -fsanitize=fuzzer,address,undefined "${sources[@]}" -o "$program"
+    "$program" "${words[@]}" -max_total_time="$seconds" -max_len=20000 -timeout=10 -rss_limit_mb=1500 \
+      -artifact_prefix=build/fuzz/ -print_final_stats=1 "$corpus" "$seeds" native/tests/fuzz/seeds 2>&1 | tail -15
+    [ "${PIPESTATUS[0]}" = 0 ] || exit 1
+  else
+    g++ "${flags[@]}" -fsanitize=address,undefined "${sources[@]}" native/tests/fuzz/standalone.cpp -o "$program"
+    find "$seeds" native/tests/fuzz/seeds -type f -size -200k -print0 |
+      xargs -0 timeout $((seconds * 20)) "$program" -runs=$((seconds * 200))
+  fi
+done

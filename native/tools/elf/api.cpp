@@ -1,6 +1,4 @@
 // What Python calls (sonde/symbols/elf.py), by ctypes.
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -8,25 +6,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "elf/demangle.h"
 #include "elf/file.h"
 #include "elf/symbols.h"
 
 #define SONDE_API extern "C" __attribute__((visibility("default")))
-
-namespace {
-
-std::string demangle(std::string_view mangled) {
-  const std::string name(mangled);
-  if (name.size() < 3 || name[0] != '_' || name[1] != 'Z') return name;
-  int status = 0;
-  char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  if (status != 0 || text == nullptr) return name;
-  std::string result(text);
-  free(text);
-  return result;
-}
-
-}  // namespace
 
 // Resolves `count` file offsets of code. For each: its virtual address, the range of the symbol around it,
 // the Source (symbols.h), and where its demangled name begins in *names (zero-terminated texts; offset 0 is the
@@ -61,7 +45,7 @@ SONDE_API int sonde_elf_resolve(const char* path, const char* debug_path, const 
     if (match.source == Source::Plt) key += "@plt";
     auto [entry, fresh] = known.emplace(std::move(key), static_cast<uint32_t>(blob.size()));
     if (fresh) {
-      blob += demangle(plain);
+      blob += sonde::Demangle(plain);
       if (match.source == Source::Plt) blob += "@plt";
       blob += '\0';
     }
@@ -108,4 +92,4 @@ SONDE_API int sonde_elf_debug_link(const char* path, char* out, size_t capacity,
 }
 
 // Demangles a zero-terminated name; the result is freed with sonde_elf_free.
-SONDE_API char* sonde_demangle(const char* mangled) { return strdup(demangle(mangled).c_str()); }
+SONDE_API char* sonde_demangle(const char* mangled) { return strdup(sonde::Demangle(mangled).c_str()); }

@@ -10,7 +10,8 @@
 namespace sonde::elf {
 
 File::File(const char* path) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  // A log of someone else may name a pipe: opening one must not wait for its other end.
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return;
   struct stat status {};
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {

@@ -1,4 +1,4 @@
-// What sonde/store/rawlog.py calls by ctypes. A handle owns its columns until it is freed.
+// What sonde/ingest/agent/decode.py calls by ctypes. A handle owns its columns until it is freed.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ using sonde::rawlog::Columns;
 // Null and *error = errno when the file cannot be read.
 SONDE_API Columns* sonde_rawlog_read(const char* path, int* error) {
   *error = 0;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info = {};
   if (fd < 0 || fstat(fd, &info) != 0) {
     *error = errno;
@@ -67,9 +67,22 @@ SONDE_API const char* sonde_rawlog_string(const Columns* log, int64_t number, in
   return text.data();
 }
 
-SONDE_API void sonde_rawlog_summary(const Columns* log, int64_t out[7]) {
+SONDE_API void sonde_rawlog_summary(const Columns* log, int64_t out[12]) {
   const auto& s = log->summary();
-  const int64_t values[] = {s.bytes_total,     s.bytes_lost,         s.chunks, s.records_malformed,
-                            s.records_unknown, s.references_unknown, s.stop};
-  for (size_t i = 0; i < 7; i++) out[i] = values[i];
+  const auto lost = [](uint64_t count) {  // a file may say anything
+    return static_cast<int64_t>(count < INT64_MAX ? count : INT64_MAX);
+  };
+  const int64_t values[] = {s.bytes_total,
+                            s.bytes_lost,
+                            s.chunks,
+                            s.records_malformed,
+                            s.records_unknown,
+                            s.references_unknown,
+                            s.stop,
+                            lost(s.lost.chunks),
+                            lost(s.lost.samples),
+                            lost(s.lost.cpu_ns),
+                            lost(s.lost.waits),
+                            lost(s.lost.others)};
+  for (size_t i = 0; i < 12; i++) out[i] = values[i];
 }

@@ -1,5 +1,6 @@
 #include "rawlog/decode.h"
 
+#include <cstddef>
 #include <cstring>
 
 #include "../agent/log/crc32c.h"
@@ -9,7 +10,9 @@ namespace sonde::rawlog {
 namespace {
 
 constexpr size_t kChunkHead = 16;
-constexpr uint64_t kMaxNodeId = 1u << 26;  // far above the agent's budget: a damaged id allocates nothing
+// The agent counts ids up from 1 in each epoch; some may be missing after a failed write. An id far beyond what was
+// defined is damage, and must not allocate.
+constexpr uint64_t kMissingIds = 4096;
 
 bool read_varint(const uint8_t*& at, const uint8_t* end, uint64_t* out) {
   uint64_t value = 0;
@@ -37,7 +40,7 @@ uint32_t read_u32(const uint8_t* at) {
 }  // namespace
 
 void Columns::Nodes::define(uint64_t id) {
-  if (id < kMaxNodeId) {
+  if (id <= 2 * ++defined + kMissingIds) {
     if (row_of_id.size() <= id) row_of_id.resize(id + 1, -2);
     row_of_id[id] = rows;
   }
@@ -55,10 +58,23 @@ int64_t Columns::intern(std::string_view text) {
   return found->second;
 }
 
+size_t Columns::decode_preamble(const uint8_t* data, size_t size) {
+  log::Preamble preamble;
+  if (size < sizeof preamble || read_u32(data) != log::kPreambleMagic) return 0;
+  std::memcpy(&preamble, data, sizeof preamble);
+  // A damaged one says nothing; where the chunks begin is the same in every file of this version.
+  if (log::crc32c(data, offsetof(log::Preamble, checksum)) != preamble.checksum || preamble.bytes != sizeof preamble) {
+    summary_.records_malformed++;
+  } else {
+    summary_.lost = preamble.lost;
+  }
+  return sizeof preamble;
+}
+
 void Columns::decode(const uint8_t* data, size_t size) {
   for (size_t type = 0; type < kTypes; type++) columns_[type].resize(std::strlen(kFields[type]));
   summary_.bytes_total = static_cast<int64_t>(size);
-  size_t at = 0;
+  size_t at = decode_preamble(data, size);
   while (at < size && summary_.stop == 0) {
     if (size - at < kChunkHead) {
       summary_.stop = 1;
@@ -111,7 +127,12 @@ bool Columns::decode_record(size_t type, const uint8_t* at, const uint8_t* end) 
     if (!read_varint(at, end, &value)) return false;
     switch (fields[i]) {
       case 'z': row[i] = unzigzag(value); break;
-      case 'c': row[i] = unzigzag(value) + (columns_[type][i].empty() ? 0 : columns_[type][i].back()); break;
+      case 'c': {  // unsigned: a damaged difference wraps
+        const bool first = columns_[type][i].size() <= session_row_[type];
+        const int64_t last = first ? 0 : columns_[type][i].back();
+        row[i] = static_cast<int64_t>(static_cast<uint64_t>(unzigzag(value)) + static_cast<uint64_t>(last));
+        break;
+      }
       case 'd':
         time += static_cast<uint64_t>(unzigzag(value));
         row[i] = static_cast<int64_t>(time);
@@ -134,9 +155,12 @@ bool Columns::decode_record(size_t type, const uint8_t* at, const uint8_t* end) 
     last_time_ = static_cast<uint64_t>(row[0]);
     if (static_cast<uint64_t>(row[1]) != epoch_) {
       epoch_ = static_cast<uint64_t>(row[1]);
-      native_.row_of_id.clear();
-      python_.row_of_id.clear();
+      native_.forget();
+      python_.forget();
     }
+  }
+  if (type == static_cast<size_t>(log::Record::Gap)) {
+    for (size_t i = 0; i < kTypes; i++) session_row_[i] = columns_[i].empty() ? 0 : columns_[i][0].size();
   }
   if (new_native) native_.define(new_native);
   if (new_python) python_.define(new_python);

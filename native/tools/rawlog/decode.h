@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "../agent/log/format.h"
 #include "rawlog/layout.h"
 
 namespace sonde::rawlog {
@@ -20,6 +21,7 @@ struct Summary {
   int64_t records_malformed = 0;  // fields did not fit the record
   int64_t records_unknown = 0;    // types of a newer writer
   int64_t references_unknown = 0; // stack numbers that no record defined
+  log::Lost lost;                 // as the writer counted: never became part of the file
   int64_t stop = 0;               // 0 end of file, 1 cut short, 2 bad magic, 3 bad checksum, 4 out of order
 };
 
@@ -36,11 +38,14 @@ class Columns {
   // Node numbers of one table: id in the current epoch -> row.
   struct Nodes {
     std::vector<int64_t> row_of_id;
-    int64_t rows = 0;
+    uint64_t defined = 0;  // in the current epoch
+    int64_t rows = 0;      // in all
     void define(uint64_t id);
+    void forget() { row_of_id.clear(), defined = 0; }
     int64_t find(uint64_t id) const;
   };
 
+  size_t decode_preamble(const uint8_t* data, size_t size);  // bytes of it: 0 in version 1
   void decode_chunk(const uint8_t* data, const uint8_t* end);
   bool decode_record(size_t type, const uint8_t* at, const uint8_t* end);
   int64_t intern(std::string_view text);
@@ -50,6 +55,7 @@ class Columns {
   std::unordered_map<std::string, int64_t> string_numbers_;
   Nodes native_, python_;
   uint64_t epoch_ = 0;
+  size_t session_row_[kTypes] = {};  // first row of this session
   uint64_t last_time_ = 0;
   Summary summary_;
 };

@@ -8,7 +8,7 @@ namespace sonde::rawlog {
 
 // o varint that may be missing at the end of the record: 0
 // u varint          z zigzag varint        t text (index into the string table)
-// c value as zigzag difference to the one of the last record of its type
+// c value as zigzag difference to the one of the last record of its type in this session (format.h)
 // d time as zigzag delta to the previous one of the chunk
 // N id of a new native node, n reference to one (row number, -1 none, -2 unknown)
 // P id of a new Python node, p reference to one
@@ -33,6 +33,7 @@ constexpr const char* kFields[] = {
     "uzuuuu",       // 17 Footer
     "uut",          // 18 Module
     "dccccccc",     // 19 Readings
+    "uu",           // 20 Gap
 };
 constexpr size_t kTypes = sizeof(kFields) / sizeof(kFields[0]);
 

@@ -3,14 +3,37 @@
 
 #include "roof/roof.h"
 #include "roof/team.h"
+#include "roof/vector_unit.h"
 
 namespace {
 
-#if defined(__x86_64__) && defined(__GLIBC__)
-__attribute__((target_clones("avx512f", "avx2", "default")))
-#endif
-void Triad(float* __restrict a, const float* __restrict b, const float* __restrict c, size_t count) {
+using Pass = void (*)(float*, const float*, const float*, size_t);
+
+[[gnu::always_inline]] inline void Triad(float* __restrict a, const float* __restrict b,
+                                         const float* __restrict c, size_t count) {
   for (size_t i = 0; i < count; ++i) a[i] = b[i] + 3.0f * c[i];
+}
+
+void Baseline(float* a, const float* b, const float* c, size_t count) { Triad(a, b, c, count); }
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) void Avx2(float* a, const float* b, const float* c, size_t count) {
+  Triad(a, b, c, count);
+}
+__attribute__((target("avx512f"))) void Avx512(float* a, const float* b, const float* c, size_t count) {
+  Triad(a, b, c, count);
+}
+#endif
+
+Pass Best() {
+#if defined(__x86_64__)
+  switch (sonde::AskVectorUnit()) {
+    case sonde::VectorUnit::kAvx512: return Avx512;
+    case sonde::VectorUnit::kAvx2: return Avx2;
+    case sonde::VectorUnit::kBaseline: break;
+  }
+#endif
+  return Baseline;
 }
 
 struct Arrays {
@@ -32,6 +55,7 @@ double sonde_roof_triad(int threads, uint64_t bytes, uint64_t slice, uint64_t re
     m.c.reset(new (std::nothrow) float[count]);
     if (!m.a || !m.b || !m.c) return 0;
   }
+  const Pass triad = Best();
   sonde::RunTeam(
       threads, samples, seconds,
       [&](int t) {
@@ -45,7 +69,7 @@ double sonde_roof_triad(int threads, uint64_t bytes, uint64_t slice, uint64_t re
         Arrays& m = memory[static_cast<size_t>(t)];
         if (m.next + part > count) m.next = 0;
         for (uint64_t r = 0; r < repeats; ++r) {
-          Triad(m.a.get() + m.next, m.b.get() + m.next, m.c.get() + m.next, part);
+          triad(m.a.get() + m.next, m.b.get() + m.next, m.c.get() + m.next, part);
           __asm__ volatile("" : : "r"(m.a.get()) : "memory");  // each pass must be made
         }
         m.next += part;

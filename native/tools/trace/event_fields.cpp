@@ -283,7 +283,7 @@ Status EventParser::arguments(const char*& p, Event* event) {
       const std::string_view guess = trace_.keys.get(key_after_[previous]);
       const char* after = p + 1 + guess.size();
       if (static_cast<std::size_t>(guess.size()) + 2 < kPadding &&
-          std::memcmp(p + 1, guess.data(), guess.size()) == 0 && *after == '"' && after[1] == ':') {
+          std::string_view(p + 1, guess.size()) == guess && *after == '"' && after[1] == ':') {
         code = key_after_[previous];
         p = after + 1;
       }

@@ -37,20 +37,95 @@ std::int64_t nest(std::int64_t count, const std::int32_t* track, const std::int6
       while (!stack.empty() && end_of(stack.back()) <= begins && start[order[stack.back()]] < begins) {
         stack.pop_back();
       }
-      std::size_t level = stack.size();
-      while (level > 0 && end_of(stack[level - 1]) < ends) --level;
-      if (level != stack.size()) ++overlaps;
-      parent[at] = level == 0 ? -1 : stack[level - 1];
+      // Whatever lies between a call and its parent on the stack ends before that call does, so the parents
+      // alone are asked: calls that overlap like stairs cost one look each, not one per open call.
+      std::int64_t above = stack.empty() ? -1 : stack.back();
+      if (above >= 0 && end_of(above) < ends) ++overlaps;
+      while (above >= 0 && end_of(above) < ends) above = parent[above];
+      parent[at] = above;
       stack.push_back(at);
     }
   }
   return overlaps;
 }
 
+namespace {
+
+// Finds the innermost open call on a chain of parents, whose ends never shrink on the way up.
+//
+// Short chains are walked. Once a walk was long, each row gets a second pointer, far up its chain, so that a chain
+// of n costs log n looks and the pointers cost one pass (Myers, "An applicative random-access stack").
+class Chain {
+ public:
+  Chain(std::int64_t count, const std::int64_t* end, const std::int64_t* parent, const std::uint8_t* eligible)
+      : count_(count), end_(end), parent_(parent), eligible_(eligible) {}
+
+  std::int64_t innermost(std::int64_t at, std::int64_t time) {
+    for (int steps = 0; jump_.empty() && at >= 0 && !fits(at, time); ++steps) {
+      if (steps == kShort) {
+        prepare();
+      } else {
+        at = parent_[at];
+      }
+    }
+    if (jump_.empty() || at < 0) return at;
+    at = nearest_[static_cast<std::size_t>(at)];
+    while (at >= 0 && end_[at] < time) {
+      const std::int64_t far = jump_[static_cast<std::size_t>(at)];
+      at = far >= 0 && end_[far] < time ? far : above(at);
+    }
+    return at;
+  }
+
+ private:
+  static constexpr int kShort = 64;
+
+  bool fits(std::int64_t at, std::int64_t time) const {
+    return end_[at] >= time && (eligible_ == nullptr || eligible_[at] != 0);
+  }
+
+  // The nearest eligible call above an eligible one.
+  std::int64_t above(std::int64_t at) const {
+    return parent_[at] < 0 ? -1 : nearest_[static_cast<std::size_t>(parent_[at])];
+  }
+
+  void prepare() {
+    const auto size = static_cast<std::size_t>(count_);
+    nearest_.assign(size, -1);
+    jump_.assign(size, -1);
+    std::vector<std::int64_t> depth(size, 0);
+    const auto depth_of = [&](std::int64_t i) { return i < 0 ? -1 : depth[static_cast<std::size_t>(i)]; };
+    const auto jump_of = [&](std::int64_t i) { return i < 0 ? -1 : jump_[static_cast<std::size_t>(i)]; };
+    for (std::int64_t i = 0; i < count_; ++i) {  // parents come first
+      const auto at = static_cast<std::size_t>(i);
+      if (eligible_ != nullptr && eligible_[i] == 0) {
+        nearest_[at] = above(i);
+        continue;
+      }
+      nearest_[at] = i;
+      const std::int64_t up = above(i);
+      depth[at] = depth_of(up) + 1;
+      const std::int64_t far = jump_of(up);
+      const bool equal = depth_of(up) - depth_of(far) == depth_of(far) - depth_of(jump_of(far));
+      jump_[at] = up >= 0 && equal ? jump_of(far) : up;
+    }
+  }
+
+  std::int64_t count_;
+  const std::int64_t* end_;
+  const std::int64_t* parent_;
+  const std::uint8_t* eligible_;
+  std::vector<std::int64_t> nearest_;  // the row itself where it is eligible, else the nearest above that is
+  std::vector<std::int64_t> jump_;
+};
+
+}  // namespace
+
 void enclose(std::int64_t count, const std::int32_t* track, const std::int64_t* start,
              const std::int64_t* end, const std::int64_t* parent, const std::uint8_t* eligible,
              std::int64_t queries, const std::int32_t* query_track, const std::int64_t* query_time,
              std::int64_t* found) {
+  Chain chain(count, end, parent, eligible);
   std::int64_t hint = 0;
   for (std::int64_t q = 0; q < queries; ++q) {
     const std::int32_t t = query_track[q];
@@ -81,8 +156,7 @@ void enclose(std::int64_t count, const std::int32_t* track, const std::int64_t* 
     std::int64_t at = low - 1;
     hint = std::max<std::int64_t>(at, 0);
     if (at >= 0 && track[at] != t) at = -1;
-    while (at >= 0 && (end[at] < time || (eligible != nullptr && eligible[at] == 0))) at = parent[at];
-    found[q] = at;
+    found[q] = chain.innermost(at, time);
   }
 }
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from sonde.analyze.op_table import op_table
+from sonde.analyze.ops.table import op_table
 from sonde.columns import Text
 from sonde.insights.stack_index import StackIndex, text_mask
 from sonde.store.recording import Recording

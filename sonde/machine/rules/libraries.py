@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sonde.analyze.kernel_quality import rank_of_effective
+from sonde.analyze.primitives.implementations import rank_of_effective
 from sonde.machine.facts import Facts
 from sonde.machine.finding import Finding, Rule
 

@@ -23,6 +23,7 @@ GUESS_FIXED_S = 0.012
 # to stop and save. A guess too low spends the budget of a short program with its first window.
 GUESS_PER_MODULE_S = 0.0011
 MOST_TIMES_EVENTS = 4.0
+MOST_AGAIN = 3  # disturbed windows that are taken again: a machine that is always busy has no better ones
 
 
 class Budget:
@@ -37,6 +38,7 @@ class Budget:
         self.durations_s: list[float] = []
         self.spent_s = 0.0
         self.windows = 0
+        self.again = 0  # windows that were disturbed
         self.fixed_s = -1.0  # learned cost of a window apart from its steps
         self.per_step_s = -1.0  # learned cost of a step inside a window
         self.since_window = 0
@@ -89,9 +91,14 @@ class Budget:
         del self.durations_s[:-MOST_STEPS_BEFORE]
         return skip
 
-    def window(self, steps: int, control_s: float, extra_s: float) -> None:
-        """A window is over: `control_s` to start, stop and save, `extra_s` its steps' slowdown."""
-        self.windows += 1
+    def window(self, steps: int, control_s: float, extra_s: float, again: bool = False) -> None:
+        """A window is over: `control_s` to start, stop and save, `extra_s` its steps' slowdown.
+
+        `again`: other programs disturbed it, so another shall follow soon; what it cost counts all the same.
+        """
+        self.again += again
+        if not again or self.again > MOST_AGAIN:
+            self.windows += 1
         self.since_window = 0
         self.next_look = STEPS_BETWEEN * 2**self.windows
         cost = control_s + extra_s

@@ -1,7 +1,7 @@
 """Calls of functions that went through torch.compile: a phase of their own.
 
 An optimizer that is part of a compiled function calls no hooks, since nothing of ours may be in a graph; the call of
-the function is then what shows where steps end (`sonde.record.found_steps`). Compiled modules are modules
+the function is then what shows where steps end (`sonde.ingest.observers.found_steps`). Compiled modules are modules
 and need nothing from here. What torch.compile gave the program stays reachable: the wrapper carries its attributes.
 """
 

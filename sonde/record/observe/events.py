@@ -49,7 +49,7 @@ class EventLog:
         self._chunk: memoryview | None = None
         self._used = CHUNK_BYTES
         self._size = 0
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
 
     def writer(self, tid: int) -> Record:
         """A function that writes one record of this thread; to be called by that thread alone."""

@@ -26,7 +26,7 @@ class MappedLog:
         self._size = 0
         self._lock = Lock()
         self._map: mmap.mmap | None = None
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
 
     def write(self, line: str) -> None:
         """Append one line; the newline is added here."""

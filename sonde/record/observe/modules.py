@@ -194,7 +194,7 @@ class ModuleNames:
                     f'"class":{quote(kind.__name__)},"root":{id(root)},'
                     f'"root_class":{quote(type(root).__name__)}}}\n'
                 )
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:
                 os.write(fd, "".join(lines).encode())
             finally:

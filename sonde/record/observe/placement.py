@@ -12,6 +12,7 @@ import time
 from typing import Any, NamedTuple
 
 SYSTEM = "/sys/devices/system"
+CONTROL_GROUPS = "/sys/fs/cgroup"
 MOST_THREADS = 256
 # Patterns are compiled where they are used: most programs never come there.
 _PAGES = r" N(\d+)=(\d+)"
@@ -49,11 +50,14 @@ class Ticks(NamedTuple):
     time_s: float
     all_ticks: int
     stolen_ticks: int
+    throttled_s: float = (
+        -1.0
+    )  # that the control group stood still because its quota was used up; -1: not told
 
     @classmethod
     def now(cls) -> Ticks:
         words = _text("/proc/stat").split("\n", 1)[0].split()[1:9]
-        return cls(time.monotonic(), sum(map(int, words)), int(words[7]))
+        return cls(time.monotonic(), sum(map(int, words)), int(words[7]), _throttled_s())
 
 
 def scheduling(before: Ticks) -> dict[str, Any]:
@@ -64,11 +68,32 @@ def scheduling(before: Ticks) -> dict[str, Any]:
         "seconds": round(after.time_s - before.time_s, 3),
         "stolen_share": round((after.stolen_ticks - before.stolen_ticks) / passed, 5),
     }
+    if before.throttled_s >= 0 and after.throttled_s >= 0:
+        found["throttled_s"] = round(after.throttled_s - before.throttled_s, 3)
     moves = [_moves(task) for task in sorted(os.listdir("/proc/self/task"))[:MOST_THREADS]]
     known = [m for m in moves if m >= 0]
     if known:
         found["most_moves"] = max(known)  # of the thread that moved most often, over its life
     return found
+
+
+def _throttled_s() -> float:
+    """Of the control group that the process is in: v2 counts microseconds, v1 nanoseconds."""
+    try:
+        for line in _text("/proc/self/cgroup").splitlines():
+            _, controllers, path = line.split(":", 2)
+            if controllers and "cpu" not in controllers.split(","):
+                continue
+            for root in (f"{CONTROL_GROUPS}/{controllers}", CONTROL_GROUPS, f"{CONTROL_GROUPS}/unified"):
+                if os.path.exists(f"{root}{path}/cpu.stat"):
+                    counts = dict(pair.split() for pair in _text(f"{root}{path}/cpu.stat").splitlines())
+                    if "throttled_usec" in counts:
+                        return int(counts["throttled_usec"]) / 1e6
+                    if "throttled_time" in counts:
+                        return int(counts["throttled_time"]) / 1e9
+    except (OSError, ValueError):
+        pass
+    return -1.0
 
 
 def _moves(task: str) -> int:

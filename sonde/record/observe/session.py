@@ -18,6 +18,7 @@ from typing import Any
 
 from sonde.record.observe.events import EventLog
 from sonde.record.observe.log import MappedLog
+from sonde.redact import hide_command
 
 now_ns = time.monotonic_ns
 
@@ -85,7 +86,7 @@ class Session:
                     "rank": _number(environ.get("RANK")),
                     "world_size": _number(environ.get("WORLD_SIZE")),
                     "forked": forked,
-                    "command": list(sys.orig_argv),
+                    "command": hide_command(sys.orig_argv),
                     "python": ".".join(map(str, sys.version_info[:3])),
                     "time_ns": now_ns(),
                     "epoch_offset_ns": time.time_ns() - now_ns(),
@@ -118,7 +119,7 @@ class Session:
             action()
 
     def _open(self) -> None:
-        os.makedirs(self.raw, exist_ok=True)
+        os.makedirs(self.raw, 0o700, exist_ok=True)
         # A pid may come twice in a long job, and exec keeps it: never write over an older log.
         number, pid = 0, os.getpid()
         while True:

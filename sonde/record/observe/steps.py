@@ -10,7 +10,7 @@ on that optimizer ends a step at once. Accumulated gradients need no rule: a ste
 is what ends in an optimizer step, however many backward passes it holds.
 
 Steps of programs whose optimizer is out of sight (inference, or an optimizer that is part of a compiled
-graph) are decided after the run (`sonde.record.found_steps`), from the outermost calls;
+graph) are decided after the run (`sonde.ingest.observers.found_steps`), from the outermost calls;
 here those only pace the windows.
 """
 

@@ -1,6 +1,6 @@
 """Two programs that take turns: this one stops at the end of a step while the other runs.
 
-Used by `sonde tune` and `sonde prove` (`sonde.experiment.turns`): on a machine that drifts, two programs that
+Used by `sonde tune` and `sonde prove` (`sonde.experiment.measure.turns`): on a machine that drifts, two programs that
 alternate several times a second meet the same conditions. The launcher shares one byte with us: while it is 1, the
 program stops itself (SIGSTOP, all its threads) at the next safe point after enough steps, and says
 so by a mark `pause`. Only the launched process itself takes turns, and never one that uses a GPU, where work goes

@@ -6,7 +6,8 @@ call: outside of any operator and of the optimizer's own record.
 
 raw/PID.window-N.json is the trace; raw/PID.windows.jsonl has one line per window:
     {"window": N, "start_ns", "end_ns", "first_step", "steps", "tid", "clock": [[before, after]…],
-     "lines": true, "control_s", "reason"}
+     "lines": true, "control_s", "reason", "taken_share"}
+A window of which other programs took much time (`taken_share`) is taken again, as the budget allows.
 A window that is open when the process dies leaves nothing but the mark that it was open.
 """
 
@@ -33,6 +34,7 @@ ALL_STEPS, ALL_NS = 50, 10_000_000_000
 BYTES_PER_EVENT, SECONDS_PER_EVENT = 300, 1.5e-6
 SECONDS_PER_LINE_EVENT = 0.5e-6
 NEVER = 1 << 62
+MUCH_TAKEN = 0.20  # of a window, its thread ready but off the CPU: calls are longer than they are
 
 
 class Windows:
@@ -60,6 +62,7 @@ class Windows:
         self._open_steps = 0
         self._wanted_steps = 0
         self._control_s = 0.0
+        self._delay_ns = -1  # of the thread in the run queue when the window opened; -1: not told
         self._opened_s = 0.0  # CPU time of the process when the open window's steps began
         self._inside_s = 0.0  # and what they have taken since
         self._count = 0
@@ -272,6 +275,7 @@ class Windows:
             if lines.start(_program_frame()):
                 self._lines = lines
         self._primitives.start(self._count)
+        self._delay_ns = run_delay_ns(self._thread)
         self._opened_s, self._inside_s = time.process_time(), 0.0
         self._control_s = self._opened_s - started_s
 
@@ -284,6 +288,7 @@ class Windows:
         if lines is not None:
             lines.stop()
         started_s = time.process_time()
+        taken = self._taken_share(window.start_ns)
         self._primitives.stop()
         base = os.path.join(self._session.raw, f"{os.getpid()}.window-{self._count}")
         try:
@@ -300,14 +305,24 @@ class Windows:
         if lines is not None:
             extra_s += len(lines.events) / 4 * SECONDS_PER_LINE_EVENT
         extra_s = self._budget.slowdown_s(self._open_steps, self._inside_s, extra_s)
-        self._budget.window(self._open_steps, control_s, extra_s)
-        self._write_line(window, lines is not None, control_s + extra_s, reason)
+        self._budget.window(self._open_steps, control_s, extra_s, again=taken > MUCH_TAKEN)
+        self._write_line(window, lines is not None, control_s + extra_s, reason, taken)
         # What the window cost the program, for the recording's account of its own overhead.
         extra = f',"steps":{self._open_steps},"cost_ns":{round((control_s + extra_s) * 1e9)}'
+        extra += f',"taken_share":{taken:.3f}'
         self._session.mark("window", reason, window.start_ns, window.end_ns, self._count, extra)
         self._count += 1
 
-    def _write_line(self, window: KinetoWindow, lines: bool, cost_s: float, reason: str) -> None:
+    def _taken_share(self, start_ns: int) -> float:
+        """Of the open window so far: its thread was ready but off the CPU."""
+        delay_ns = run_delay_ns(self._thread)
+        if self._delay_ns < 0 or delay_ns < self._delay_ns:
+            return 0.0
+        return min((delay_ns - self._delay_ns) / max(now_ns() - start_ns, 1), 1.0)
+
+    def _write_line(
+        self, window: KinetoWindow, lines: bool, cost_s: float, reason: str, taken: float
+    ) -> None:
         line = {
             "window": self._count,
             "start_ns": window.start_ns,
@@ -319,11 +334,21 @@ class Windows:
             "lines": lines,
             "cost_s": round(cost_s, 6),
             "reason": reason,
+            "taken_share": round(taken, 3),
             "saved_ns": now_ns(),
         }
         path = os.path.join(self._session.raw, f"{os.getpid()}.windows.jsonl")
         with open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
+
+
+def run_delay_ns(tid: int) -> int:
+    """How long the thread has stood in the run queue; -1 where the kernel does not tell."""
+    try:
+        with open(f"/proc/self/task/{tid}/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[1])
+    except (OSError, ValueError, IndexError):
+        return -1
 
 
 def _program_frame() -> Any:

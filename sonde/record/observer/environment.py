@@ -1,7 +1,7 @@
 """The environment variables that let the observer of operator calls into native torch programs.
 
 In: the command and the options of `sonde run --shapes`. Out: the variables to set, or none and a file
-raw/shapes.txt that says why; `sonde.record.framework` makes a row of `losses` of it.
+raw/shapes.txt that says why; `sonde.ingest.observers.framework` makes a row of `losses` of it.
 """
 
 from __future__ import annotations

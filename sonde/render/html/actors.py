@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sonde.analyze.steps import step_reports
+from sonde.analyze.steps.program import step_reports
 from sonde.render.html.limits import Limits
 from sonde.render.html.payload import Payload
 from sonde.store.recording import Recording

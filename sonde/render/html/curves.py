@@ -7,48 +7,59 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.base.grouping import rows_of
+from sonde.analyze.memory.timeline import Peak, asking_ops, highest, levels
 from sonde.columns import Array, Table
 from sonde.render.html.limits import Limits
-from sonde.render.html.operators import OpRows
 from sonde.render.html.payload import Payload
 from sonde.store.recording import Recording
 
 PEAK_ROWS = 200
 
 
-def add_curves(
-    payload: Payload, recording: Recording, limits: Limits, origin_ns: int, op_rows: OpRows
-) -> None:
+def add_curves(payload: Payload, recording: Recording, limits: Limits, origin_ns: int) -> None:
     """Put memory curves, counters and the peaks' holders into the payload."""
-    memory = recording.table("memory")
+    memory, marks, threads = (recording.table(n) for n in ("memory", "marks", "threads"))
+    found = levels(memory, marks, threads=threads)
     strings = payload.strings
-    times: list[Array] = []
-    series: list[Array] = []
-    used: list[Array] = []
-    held: list[Array] = []
-    peaks: list[dict[str, Any]] = []
-    devices = memory.text("device")
-    for device in sorted({v for v in devices.tolist() if v is not None}):
-        rows = memory.take(np.flatnonzero(devices.equals(device)))
-        rows = rows.take(np.argsort(rows.array("time_ns"), kind="stable"))
-        total = rows.array("allocated_bytes")
-        if (total < 0).all():
-            total = np.cumsum(rows.array("bytes"))
-        picked = _outline(total, limits.curve_points)
-        times.append(rows.array("time_ns")[picked] - origin_ns)
-        used.append(total[picked])
-        held.append(rows.array("reserved_bytes")[picked])
-        series.append(np.full(len(picked), strings(device), np.int64))
-        peaks.append(_peak(rows, total, device, origin_ns, op_rows, payload))
-    payload.add(
-        "memory",
-        time=_joined(times),
-        device=_joined(series),
-        allocated=_joined(used),
-        reserved=_joined(held),
-    )
-    payload.facts["peaks"] = peaks
+    columns: dict[str, list[Array]] = {n: [] for n in ("time", "process", "device", "window", "allocated")}
+    reserved: list[Array] = []
+    points = max(50, limits.curve_points // max(1, len(found)))
+    told: dict[tuple[int, str], tuple[Array, Array, Array]] = {}
+    for peak in highest(found):
+        if peak.device != "cpu":  # the CPU's own running total begins with the profiler, so it says nothing
+            rows = _told(memory, threads, peak)
+            if len(rows[0]):
+                told[peak.process, peak.device] = rows
+    curves = [(k, 0, *rows) for k, rows in told.items()]
+    for level in found:
+        key = (level.peak.process, level.peak.device)
+        if key not in told:
+            unknown = np.full(len(level.times), -1, np.int64)
+            curves.append((key, level.window, level.times, level.bytes, unknown))
+    for (process, device), window, times, total, held in curves:
+        picked = _outline(total, points)
+        columns["time"].append(times[picked] - origin_ns)
+        columns["allocated"].append(total[picked])
+        reserved.append(held[picked])
+        for name, value in (("process", process), ("device", strings(device)), ("window", window)):
+            columns[name].append(np.full(len(picked), value, np.int64))
+    payload.add("memory", **{n: _joined(v) for n, v in columns.items()}, reserved=_joined(reserved))
+    payload.facts["peaks"] = [
+        _peak(peak, told.get((peak.process, peak.device)), recording.table("ops"), origin_ns, payload)
+        for peak in highest(found)
+    ]
     _add_counters(payload, recording, limits, origin_ns)
+
+
+def _told(memory: Table, threads: Table, peak: Peak) -> tuple[Array, Array, Array]:
+    """Time, allocated and reserved bytes as the device's allocator itself gave them."""
+    at = rows_of(threads.array("thread"), memory.array("thread"))
+    process = np.where(at >= 0, np.append(threads.array("process"), 0)[at], 0)
+    mine = memory.text("device").equals(peak.device) & (process == peak.process)
+    rows = memory.take(np.flatnonzero(mine & (memory.array("allocated_bytes") >= 0)))
+    rows = rows.take(np.argsort(rows.array("time_ns"), kind="stable"))
+    return rows.array("time_ns"), rows.array("allocated_bytes"), rows.array("reserved_bytes")
 
 
 def _outline(values: Array, points: int) -> Array:
@@ -64,33 +75,48 @@ def _outline(values: Array, points: int) -> Array:
 
 
 def _peak(
-    rows: Table, total: Array, device: str, origin_ns: int, op_rows: OpRows, payload: Payload
+    peak: Peak, told: tuple[Array, Array, Array] | None, ops: Table, origin_ns: int, payload: Payload
 ) -> dict[str, Any]:
-    """When use was highest, and which blocks were alive then, largest first."""
-    at = int(total.argmax())
-    address, size = rows.array("address")[: at + 1], rows.array("bytes")[: at + 1]
-    alive: dict[int, int] = {}
-    for row in np.flatnonzero(address >= 0):
-        if size[row] > 0:
-            alive[int(address[row])] = int(row)
-        else:
-            alive.pop(int(address[row]), None)
-    groups: dict[tuple[int, str], list[int]] = {}
-    held = np.array(list(alive.values()), np.int64)
-    pages = op_rows.find(rows.array("op")[held]) if len(held) else held
-    category = rows.text("category")
-    for row, page in zip(held, pages, strict=True):
-        entry = groups.setdefault((int(page), category[int(row)] or "unknown"), [0, 0])
-        entry[0] += int(size[row])
+    """When use was highest, and which blocks were alive then, largest first, by operator, module and category."""
+    strings = payload.strings
+    time_ns, held = peak.time_ns, peak.total_bytes
+    if told is not None:
+        top = int(told[1].argmax())
+        time_ns, held = int(told[0][top]), int(told[1][top])
+    rows = asking_ops(peak, ops).tolist()
+    alive = peak.alive
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    for row, size, category, older in zip(
+        rows,
+        alive.array("bytes").tolist(),
+        alive.text("category").tolist(),
+        alive.array("older").tolist(),
+        strict=True,
+    ):
+        nobody = "(before the window)" if older else "(outside any operator)"
+        name = (ops.text("name")[row] if row >= 0 else None) or nobody
+        module = (ops.text("module")[row] if row >= 0 else None) or ""
+        entry = groups.setdefault((name, module, category or "unknown"), [0, 0])
+        entry[0] += size
         entry[1] += 1
+    seen = dict(peak.by_category)
+    for (_, _, category), (size, _) in groups.items():
+        seen[category] -= size
+    for category, size in seen.items():  # what lives through the whole window has no event
+        if size > 0:
+            groups.setdefault(("(before the window)", "", category), [0, 0])[0] += size
     largest = sorted(groups.items(), key=lambda item: -item[1][0])[:PEAK_ROWS]
     return {
-        "device": payload.strings.values[payload.strings(device)],
-        "time": int(rows.array("time_ns")[at]) - origin_ns,
-        "bytes": int(total[at]),
-        "known": int(sum(size[held])) if len(held) else 0,
-        "blocks": len(held),
-        "rows": [[page, payload.strings(name), size, blocks] for (page, name), (size, blocks) in largest],
+        "process": peak.process,
+        "device": strings.values[strings(peak.device)],
+        "time": time_ns - origin_ns,
+        "bytes": held,
+        "known": peak.total_bytes,
+        "blocks": len(alive),
+        "rows": [
+            [strings(name), strings(module), strings(category), size, blocks]
+            for (name, module, category), (size, blocks) in largest
+        ],
     }
 
 

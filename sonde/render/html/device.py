@@ -6,8 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sonde.columns import Array, Text
-from sonde.render.html.grouping import group, rows_of
+from sonde.analyze.base.grouping import group, rows_of
+from sonde.analyze.device.events import device_work
+from sonde.analyze.device.idle import idle_splits
+from sonde.analyze.device.launches import launched_before_trace
+from sonde.analyze.device.time import device_times
+from sonde.columns import Array, Table, Text
 from sonde.render.html.limits import Limits
 from sonde.render.html.operators import OpRows
 from sonde.render.html.payload import Payload
@@ -79,12 +83,34 @@ def add_device(
         longest=longest[top],
         occupancy=_mean_known(kernels.array("occupancy"), key, len(first))[top],
     )
+    payload.facts["devices"] = _devices(every, launches)
+    worked = kernels.text("kind").matches(("kernel", "memcpy", "memset"))
+    old = int(launched_before_trace(every, launches).sum())
     return {
         "kernels": len(kernels),
         "rows": len(kept),
         "pruned": len(kernels) - len(kept),
-        "without_launch": int((kernels.array("launch") < 0).sum()),
+        "before_trace": old,
+        "without_launch": int((worked & (kernels.array("launch") < 0)).sum()) - old,
     }
+
+
+def _devices(kernels: Table, launches: Table) -> list[dict[str, int]]:
+    """Each device in its whole window, as `show gpu` has it, in nanoseconds: the page prunes short kernels."""
+    work = device_work(kernels, launches)
+    idle = {(s.process, s.device): s for s in idle_splits(work, launches) if s.stream is None}
+    rows = []
+    for time in device_times(work, kernels):
+        split = idle[time.process, time.device]
+        row = {
+            name: int(getattr(time, f"{name}_ns"))
+            for name in ("window", "busy", "idle", "compute", "communication", "copy", "overlap")
+        }
+        row |= {
+            f"idle_{name}": int(getattr(split, f"{name}_ns")) for name in ("host", "kernel", "sync", "other")
+        }
+        rows.append({"process": time.process, "device": time.device, "events": time.events, **row})
+    return rows
 
 
 def _longest(duration: Array, limit: int) -> Array:

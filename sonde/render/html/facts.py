@@ -1,30 +1,30 @@
 """Meta, losses, quality and insights → the small facts of the page, as JSON.
 
 Everything here came from outside, so it is walked once: strings are made
-visible, numbers that JSON does not know become null, and values whose name
-says that they are a secret are masked before they reach a file people share.
+visible, numbers that JSON does not know become null, and what looks like a
+secret is hidden before it reaches a file people share.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sonde.analyze.kernels_seen import kernels_seen
-from sonde.analyze.quality import quality
+from sonde.analyze.recording.notes import notes
+from sonde.analyze.recording.quality import quality
+from sonde.analyze.samples.kernels_seen import kernels_seen
+from sonde.redact import HIDDEN, hide_command, hide_environment, is_secret_name
 from sonde.render.html.options import ReportOptions
 from sonde.render.html.payload import Payload
 from sonde.render.html.strings import visible
 from sonde.store.recording import Recording
 from sonde.store.schema import TABLES
 
-_SECRET = re.compile(r"token|secret|passw|credential|api_?key|private|auth", re.IGNORECASE)
 MAX_ITEMS = 500
 
 
@@ -40,7 +40,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping) and depth < 8:
         return {
-            visible(str(k)): "(masked)" if _SECRET.search(str(k)) else plain(v, depth + 1)
+            visible(str(k)): HIDDEN if isinstance(v, str) and is_secret_name(str(k)) else plain(v, depth + 1)
             for k, v in list(value.items())[:MAX_ITEMS]
         }
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes)) and depth < 8:
@@ -85,16 +85,18 @@ def add_facts(payload: Payload, recording: Recording, options: ReportOptions, sp
     payload.facts |= {
         "title": visible(options.title or Path(name).name),
         "duration_ns": span[1] - span[0],
+        "notes": plain(notes(meta.details, meta.options, recording.table)),
         "meta": {
             **{
                 key: plain(getattr(meta, key))
-                for key in ("sonde_version", "source", "program", "command", "directory", "started")
+                for key in ("sonde_version", "source", "program", "directory", "started")
             },
+            "command": plain(hide_command(meta.command)),
             "duration_s": plain(meta.duration_s),
             "exit_code": meta.exit_code,
             "complete": meta.complete,
             "options": plain(meta.options),
-            "environment": plain(meta.environment),
+            "environment": plain(hide_environment(meta.environment)),
             "machine": plain({k: v for k, v in meta.machine.items() if k not in ("findings", "roofs")}),
             "versions": plain(meta.versions),
             "clock": plain(meta.clock),
@@ -115,5 +117,6 @@ def add_facts(payload: Payload, recording: Recording, options: ReportOptions, sp
         "insights": [_card(i) for i in options.insights],
         "findings": [_card(f) for f in options.findings],
         "verdict": visible(options.verdict) if options.verdict else None,
+        "taken_away": visible(options.taken_away) if options.taken_away else None,
         "closing": visible(options.closing) if options.closing else None,
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 from sonde.insights.engine import judge
 from sonde.insights.to_json import insight_json
-from sonde.render.text.insights import closing_sentence, verdict_sentence
+from sonde.render.text.insights import closing_sentence, taken_sentence, verdict_sentence
 from sonde.store.recording import Recording
 
 
@@ -21,6 +21,7 @@ class Judged:
     insights: list[dict[str, Any]]
     findings: list[Any]
     verdict: str | None
+    taken_away: str | None  # that the machine was busy, when it matters
     closing: str | None  # what remains after all fixes, or that there is nothing to fix
 
 
@@ -29,4 +30,4 @@ def judged(recording: Recording) -> Judged:
     found = recording.meta.machine.get("findings")
     cards = [{**insight_json(i), "unit": report.unit} for i in report.insights]
     findings = found if isinstance(found, list) else []
-    return Judged(cards, findings, verdict_sentence(report), closing_sentence(report))
+    return Judged(cards, findings, verdict_sentence(report), taken_sentence(report), closing_sentence(report))

@@ -12,8 +12,8 @@ import re
 
 import numpy as np
 
+from sonde.analyze.base.nesting import depths, levels
 from sonde.columns import Array
-from sonde.render.html.grouping import depths, levels
 
 # Order is the order of the codes in the page (web/src/data/model.ts).
 CLASSES = ("python", "framework", "operator", "kernel", "other")

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from sonde.analyze.nesting import sum_children
-from sonde.analyze.op_table import counted
+from sonde.analyze.base.grouping import group, prefix_tree, rows_of
+from sonde.analyze.base.nesting import depths, levels, sum_children, sum_up
+from sonde.analyze.ops.table import counted
+from sonde.analyze.ops.taken import taken_from_calls
 from sonde.columns import Array, Table
-from sonde.render.html.grouping import depths, group, levels, prefix_tree, rows_of
 from sonde.render.html.limits import Limits
 from sonde.render.html.payload import Payload
 from sonde.store.recording import Recording
@@ -54,7 +55,8 @@ def add_operators(payload: Payload, recording: Recording, limits: Limits, origin
     # Always positive, so that a damaged event can be drawn and cannot eat its parent's time.
     duration = np.maximum(ops.array("end_ns") - ops.array("start_ns"), 0)
     own = _self_ns(parent, duration, ops.array("is_async"))
-    counts, extra = _table_figures(ops, duration, own)
+    counts, extra, taken = _table_figures(ops, duration, own, recording.table("samples"))
+    own = np.maximum(own - taken, 0)
     call_of, call_first = group(
         ops.text("name").codes,
         ops.text("kind").codes,
@@ -75,9 +77,8 @@ def add_operators(payload: Payload, recording: Recording, limits: Limits, origin
         bytes=_mean(ops.array("bytes"), sign_of, len(sign_first)),
     )
     payload.add("opnodes", parent=node_parent, call=call_of[node_first] if len(ops) else node_first)
-    _add_totals(
-        payload, ops, parent, depth, duration, own + extra, counts, call_of, sign_of, allocated, device
-    )
+    cpu = np.maximum(duration - sum_up(parent, taken), 0)
+    _add_totals(payload, ops, parent, depth, cpu, own + extra, counts, call_of, sign_of, allocated, device)
     kept, page_row = _choose(parent, depth, duration, ops, limits.op_rows)
     held = np.zeros(len(kept), np.int64)
     inside = page_row >= 0
@@ -118,17 +119,21 @@ def _self_ns(parent: Array, duration: Array, is_async: Array) -> Array:
     return result
 
 
-def _table_figures(ops: Table, duration: Array, own: Array) -> tuple[Array, Array]:
-    """Which rows the operator table counts, and what their self time there is beyond `own`.
+def _table_figures(ops: Table, duration: Array, own: Array, samples: Table) -> tuple[Array, Array, Array]:
+    """Which rows the operator table counts, what their self time there is beyond `own`, and what was taken from each.
 
-    The table follows torch.profiler (`sonde.analyze.op_table`): wrappers that only call their
+    The table follows torch.profiler (`sonde.analyze.ops.table`): wrappers that only call their
     namesake and bookkeeping are no calls, and the time of Python functions or modules inside an
     operator is the operator's. Modules and Python functions keep the time they have in the tree.
     """
     rows, above = counted(ops)
     table_self = duration - sum_children(above, np.where(rows, duration, 0))
     apart = ops.text("kind").matches(("module", "python"))
-    return rows | apart, np.where(rows, table_self - own, 0)
+    taken = taken_from_calls(ops, samples)
+    inner = np.zeros(len(ops), np.int64)  # taken from rows that do not count, inside those that do
+    moved = ~rows & (above >= 0)
+    np.add.at(inner, above[moved], taken[moved])
+    return rows | apart, np.where(rows, table_self - own - inner, 0), taken
 
 
 def _allocated(recording: Recording, identities: Array, count: int) -> Array:
@@ -179,7 +184,7 @@ def _add_totals(
     allocated: Array,
     device: Array,
 ) -> None:
-    """Exact sums by operator and shape, as `sonde.analyze.op_table` counts them."""
+    """Exact sums by operator and shape, as `sonde.analyze.ops.table` counts them."""
     device_total = device.copy()
     for rows in reversed(list(levels(depth))):
         inner = rows[parent[rows] >= 0]

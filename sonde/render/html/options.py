@@ -26,12 +26,12 @@ class ReportOptions:
 
     max_size_bytes: int = DEFAULT_MAX_SIZE_BYTES
     no_source: bool = False  # embed no source text at all
-    source_roots: tuple[Path, ...] = ()  # folders of the project; default: where the program was started
     title: str | None = None
     insights: Sequence[Any] = ()  # dataclasses or mappings: title, evidence, saving, fix, …
     findings: Sequence[Any] = ()  # findings about the machine: severity, what, why, fix
     quality: Mapping[str, Any] | None = None  # `sonde show quality --json`; computed when absent
     verdict: str | None = None  # one sentence; computed in the page when absent
+    taken_away: str | None = None  # one sentence above the verdict: the machine was busy
     closing: str | None = None  # one sentence after the insights, or in their place
 
 

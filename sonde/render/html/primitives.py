@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from sonde.analyze.base.grouping import group
 from sonde.columns import Array, Table
 from sonde.errors import InputError
 from sonde.machine import roofs
-from sonde.render.html.grouping import group
 from sonde.render.html.limits import Limits
 from sonde.render.html.payload import Payload
 from sonde.store.recording import Recording

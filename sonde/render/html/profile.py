@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.base.grouping import group, prefix_tree, rows_of, totals
+from sonde.analyze.base.nesting import depths, levels
 from sonde.columns import Array, Table, Text
-from sonde.render.html.grouping import depths, group, levels, prefix_tree, rows_of, totals
 from sonde.render.html.layers import function_class, is_interpreter, stack_classes
 from sonde.render.html.limits import Limits
 from sonde.render.html.payload import Payload

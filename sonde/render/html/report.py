@@ -37,13 +37,12 @@ def write_diff_report(
     before: Recording,
     after: Recording,
     path: Path,
+    comparison: dict[str, Any],
     options: ReportOptions | None = None,
-    comparison: dict[str, Any] | None = None,
 ) -> ReportSummary:
     """Write one page that compares two recordings.
 
-    `comparison` is what `sonde diff --json` says (verdict, ratio, low, high,
-    rows); without it the page computes intervals from the steps of each side.
+    `comparison` is what `sonde diff --json` says; the page shows its figures and calculates none of them.
     """
     options = options or ReportOptions()
     extra = {"comparison": comparison}
@@ -98,7 +97,7 @@ def build_payload(
     profile = add_profile(payload, recording, limits, span[0])
     op_rows = add_operators(payload, recording, limits, span[0])
     device = add_device(payload, recording, limits, span[0], op_rows)
-    add_curves(payload, recording, limits, span[0], op_rows)
+    add_curves(payload, recording, limits, span[0])
     add_primitives(payload, recording, limits, span[0])
     add_source(payload, recording, options, limits)
     kept = {"profile": profile, "ops": op_rows.facts, "device": device}

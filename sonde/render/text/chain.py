@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from sonde.analyze.chain_levels import LEVELS, Levels, is_users, stack_levels
-from sonde.analyze.dispatch_chain import CallChain, LevelTime, Spread, call_chain, level_times, under
-from sonde.analyze.join import rows_of
-from sonde.analyze.labels import frame_labels
-from sonde.analyze.op_samples import sampled_ops
+from sonde.analyze.base.grouping import rows_of
+from sonde.analyze.ops.sampled import sampled_ops
+from sonde.analyze.samples.chain_levels import LEVELS, Levels, is_users, stack_levels
+from sonde.analyze.samples.dispatch_chain import CallChain, LevelTime, Spread, call_chain, level_times, under
+from sonde.analyze.samples.labels import frame_labels
 from sonde.columns import Array
 from sonde.errors import UsageError
 from sonde.render.text.chain_page import show_chain, show_sides

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.analyze.chain_levels import LEVELS
+from sonde.analyze.samples.chain_levels import LEVELS
 from sonde.render.text.page import Column, Page, bar
 from sonde.render.text.units import count, milliseconds, place
 from sonde.render.text.view import ShowOptions

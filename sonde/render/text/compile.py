@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sonde.analyze.compile_summary import compile_summary
+from sonde.analyze.recording.compile_summary import compile_summary
 from sonde.render.text.page import Column, Page, bar
 from sonde.render.text.units import count, milliseconds, percent, place
 from sonde.render.text.view import ShowOptions
@@ -44,14 +44,14 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     if data["breaks"]:
         page.line()
         page.heading("Graph breaks")
-        for found in data["breaks"][: options.limit]:
+        for found in data["breaks"][: options.rows()]:
             where = f"{place(found['file'])}:{found['line']}" if found["file"] else "line not known"
             page.line(f"  {count(found['count'])} × {where}  {_first_line(found['reason'])}")
     failed = [r for r in data["regions"] if r["recompile_reason"]]
     if failed:
         page.line()
         page.heading("Recompiled, because a guard failed")
-        for region in failed[: options.limit]:
+        for region in failed[: options.rows()]:
             page.line(
                 f"  {region['compile_id']:5} {region['name']}  {_first_line(region['recompile_reason'])}"
             )
@@ -85,7 +85,7 @@ def _show_regions(data: dict[str, Any], page: Page, options: ShowOptions) -> Non
             count(r["ops"]) if r["ops"] else "–",
             f"{r['cache_hits']}/{r['cache_hits'] + r['cache_misses']}",
         )
-        for r in data["regions"][: options.limit]
+        for r in data["regions"][: options.rows()]
     ]
     columns = [Column("id"), Column("region", fold=True), Column("line", fold=True)]
     columns += [
@@ -107,7 +107,7 @@ def _show_kernels(data: dict[str, Any], page: Page, options: ShowOptions) -> Non
             ", ".join(op.removeprefix("aten::") for op in k["fused"]),
             ", ".join(place(line) for line in k["lines"][:2]) + (" …" if len(k["lines"]) > 2 else ""),
         )
-        for k in data["kernels"][: options.limit]
+        for k in data["kernels"][: options.rows()]
     ]
     columns = [Column("kernel", fold=True), Column("time", right=True), Column("seen", right=True, spare=1)]
     page.table([*columns, Column("fused operators", fold=True), Column("lines", fold=True)], rows)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from sonde.experiment.paired import Comparison, Progress
-from sonde.experiment.tune import Tuned
+from sonde.experiment.measure.paired import Comparison, Progress
+from sonde.experiment.tuning.tune import Tuned
 from sonde.render.text.page import Column, Page
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.analyze.achieved import device_name_in
-from sonde.analyze.gpu_summary import gpu_summary
-from sonde.analyze.rank_summary import summaries
+from sonde.analyze.device.achieved import device_name_in
+from sonde.analyze.ranks.comparison import gpu_summary
+from sonde.analyze.ranks.details import ROWS, rank_details
+from sonde.analyze.ranks.summary import summaries
 from sonde.render.text.gpu_sections import SECTIONS
 from sonde.render.text.page import Column, Page
 from sonde.render.text.units import count, milliseconds, percent
@@ -18,11 +19,15 @@ _PARTS = ("window", "idle", "compute", "communication", "copy", "overlap")
 
 def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
     """`devices`, `stragglers`, `alignment`, `ranks`; keys as in docs/reference."""
+    rows = max(options.rows(ROWS), ROWS)
     compared = recording.meta.details.get("all_ranks")
-    if isinstance(compared, dict):  # of hundreds of ranks only a few are opened
+    if isinstance(compared, dict) and rows == ROWS:  # of hundreds of ranks only a few are opened
         return compared
     found = summaries(recording.table, recording.meta.program, device_name_in(recording.meta.details))
-    return gpu_summary(found).to_json()
+    if not isinstance(compared, dict):
+        return gpu_summary(found).to_json(rows)
+    longer = {s.rank: rank_details(s, rows) for s in found}
+    return {**compared, "ranks": [longer.get(r["rank"], r) for r in compared["ranks"]]}
 
 
 def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
@@ -41,7 +46,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     for line in device["evidence"]:
         page.line(f"  {line}")
     for section in SECTIONS:
-        section(chosen, page, options.limit)
+        section(chosen, page, options)
     if len(data["ranks"]) > 1:
         page.line()
         page.line(
@@ -92,6 +97,12 @@ def _health(devices: list[dict[str, Any]], page: Page) -> None:
         ],
     )  # fmt: skip
     worst = max(d["skew_us"] for d in devices)
+    early = sum(d["kernels_launched_before_trace"] for d in devices)
+    if early:
+        took = milliseconds(sum(d["launched_before_trace_ms"] for d in devices))
+        page.line(
+            f"{count(early)} of the events with no launch ({took} on the device) were launched before the trace began."
+        )
     if worst:
         page.line(f"Device work starts up to {worst:.1f} µs before its launch: the two clocks are skewed.")
 

@@ -11,12 +11,20 @@ from typing import Any
 
 from sonde.render.text.page import Column, Page
 from sonde.render.text.units import count, milliseconds, percent, size
+from sonde.render.text.view import ShowOptions
 
-SHORT = 8  # rows of the lists after the kernels
+KERNELS = 12  # rows of the list of kernels where nobody asked for more
+SHORT = 8  # rows of the lists after it
+STRETCHES = 5
 
 
-def _table(page: Page, title: str, columns: str, rows: list[tuple[object, ...]]) -> None:
-    """`columns`: names joined by |; `<` marks text, `…` text that may be cut: long names stand last."""
+def _table(
+    page: Page, title: str, columns: str, rows: list[tuple[object, ...]], limit: int, of: int = 0
+) -> None:
+    """`columns`: names joined by |; `<` marks text, `…` text that may be cut: long names stand last.
+
+    `of`: how many rows there are, of which `rows` may be the first.
+    """
     if not rows:
         return
     page.line()
@@ -26,11 +34,13 @@ def _table(page: Page, title: str, columns: str, rows: list[tuple[object, ...]])
             Column(n.lstrip("<…"), right=not n.startswith(("<", "…")), fold=n.startswith("…"))
             for n in columns.split("|")
         ],
-        rows,
+        rows[:limit],
     )
+    if of > min(limit, len(rows)):
+        page.line(f"{of - min(limit, len(rows))} more rows (use --limit)")
 
 
-def kernels(rank: dict[str, Any], page: Page, limit: int) -> None:
+def kernels(rank: dict[str, Any], page: Page, options: ShowOptions) -> None:
     _table(
         page,
         "Kernels, copies and sets by device time",
@@ -43,12 +53,14 @@ def kernels(rank: dict[str, Any], page: Page, limit: int) -> None:
                 f"{k['occupancy_percent']:.0f} %" if k["occupancy_percent"] else "–",
                 k["class"], k["origin"] + (", tensor cores" if k["tensor_cores"] else ""), k["name"],
             )
-            for k in rank["kernels"][: min(limit, 12)]
+            for k in rank["kernels"]
         ],
+        options.rows(KERNELS),
+        rank["rows_in_all"]["kernels"],
     )  # fmt: skip
 
 
-def launches(rank: dict[str, Any], page: Page, limit: int) -> None:
+def launches(rank: dict[str, Any], page: Page, options: ShowOptions) -> None:
     _table(
         page,
         "From the host's call to the device's start",
@@ -60,8 +72,10 @@ def launches(rank: dict[str, Any], page: Page, limit: int) -> None:
                   ("call_median", "device_median", "latency_median", "latency_p95")),
                 percent(s["short_kernels"] / s["events"]),
             )
-            for s in rank["launches"][:SHORT]
+            for s in rank["launches"]
         ],
+        options.rows(SHORT),
+        rank["rows_in_all"]["launches"],
     )  # fmt: skip
     graphs = rank["graphs"]
     if graphs["events"]:
@@ -71,7 +85,7 @@ def launches(rank: dict[str, Any], page: Page, limit: int) -> None:
         )
 
 
-def calls(rank: dict[str, Any], page: Page, limit: int) -> None:
+def calls(rank: dict[str, Any], page: Page, options: ShowOptions) -> None:
     _table(
         page,
         "Runtime and driver calls by host time",
@@ -81,12 +95,14 @@ def calls(rank: dict[str, Any], page: Page, limit: int) -> None:
                 c["name"], c["kind"], c["api"], count(c["calls"]), milliseconds(c["total_ms"]),
                 milliseconds(c["median_us"] / 1e3), milliseconds(c["max_us"] / 1e3),
             )
-            for c in rank["calls"][:SHORT]
+            for c in rank["calls"]
         ],
+        options.rows(SHORT),
+        rank["rows_in_all"]["calls"],
     )  # fmt: skip
 
 
-def waits(rank: dict[str, Any], page: Page, limit: int) -> None:
+def waits(rank: dict[str, Any], page: Page, options: ShowOptions) -> None:
     _table(
         page,
         "Where the host waits for the device",
@@ -96,8 +112,10 @@ def waits(rank: dict[str, Any], page: Page, limit: int) -> None:
                 s["call"], s["op"] or "–", count(s["count"]), milliseconds(s["waited_ms"]),
                 milliseconds(s["device_idle_ms"]), milliseconds(s["longest_ms"]),
             )
-            for s in rank["syncs"][:SHORT]
+            for s in rank["syncs"]
         ],
+        options.rows(SHORT),
+        rank["rows_in_all"]["syncs"],
     )  # fmt: skip
     _table(
         page,
@@ -105,12 +123,14 @@ def waits(rank: dict[str, Any], page: Page, limit: int) -> None:
         "length|at|<cause|…ended by",
         [
             (milliseconds(w["ms"]), milliseconds(w["start_ms"]), w["cause"], w["next"])
-            for w in rank["dead_windows"][:5]
+            for w in rank["dead_windows"]
         ],
+        options.rows(STRETCHES),
+        rank["rows_in_all"]["dead_windows"],
     )
 
 
-def copies(rank: dict[str, Any], page: Page, limit: int) -> None:
+def copies(rank: dict[str, Any], page: Page, options: ShowOptions) -> None:
     _table(
         page,
         "Copies and sets",
@@ -122,10 +142,11 @@ def copies(rank: dict[str, Any], page: Page, limit: int) -> None:
             )
             for c in rank["copies"]
         ],
+        len(rank["copies"]),
     )  # fmt: skip
 
 
-def memory(rank: dict[str, Any], page: Page, limit: int) -> None:
+def memory(rank: dict[str, Any], page: Page, options: ShowOptions) -> None:
     _table(
         page,
         "Memory of the framework's allocator",
@@ -139,10 +160,11 @@ def memory(rank: dict[str, Any], page: Page, limit: int) -> None:
             )
             for m in rank["memory"]
         ],
+        len(rank["memory"]),
     )
 
 
-def critical_path(rank: dict[str, Any], page: Page, limit: int) -> None:
+def critical_path(rank: dict[str, Any], page: Page, options: ShowOptions) -> None:
     whole = sum(rank["critical_path_ms"].values())
     if not whole:
         return
@@ -152,22 +174,31 @@ def critical_path(rank: dict[str, Any], page: Page, limit: int) -> None:
     page.line("  " + ", ".join(f"{b} {milliseconds(ms)} ({percent(ms / whole)})" for b, ms in parts if ms))
 
 
-def rates(rank: dict[str, Any], page: Page, limit: int) -> None:
+def rates(rank: dict[str, Any], page: Page, options: ShowOptions) -> None:
     found = rank["achieved"]
     page.line()
     page.heading(f"Achieved rates of matrix operators on {found['device_name'] or 'a device without a name'}")
     if found["rows"]:
-        _table_of_rates(found, page)
+        _table_of_rates(found, page, options.rows(SHORT))
     if found["mfu"] is None:
         page.line(f"  MFU unknown: {found['why_unknown']}")
     else:
-        page.line(
-            f"  MFU {percent(found['mfu'])} of {found['peak_tflops']:.0f} TFLOP/s (dense 16 bit); shapes known "
-            f"for {percent(found['covered'] or 0.0)} of the matrix operators' device time"
-        )
+        _utilization(found, page)
 
 
-def _table_of_rates(found: dict[str, Any], page: Page) -> None:
+def _utilization(found: dict[str, Any], page: Page) -> None:
+    """A lower bound where the FLOPs of some matrix operators are not known."""
+    peak = f"of {found['peak_tflops']:.0f} TFLOP/s (dense 16 bit)"
+    if found["covered"] is None or found["covered"] > 0.995:
+        page.line(f"  MFU {percent(found['mfu'])} {peak}")
+        return
+    page.line(
+        f"  MFU at least {percent(found['mfu'])} {peak}: FLOPs are known for {percent(found['covered'])} of the "
+        f"matrix operators' device time ({percent(found['mfu_of_covered'])} if the rest is as efficient)"
+    )
+
+
+def _table_of_rates(found: dict[str, Any], page: Page, limit: int) -> None:
     names = ("operator", "bytes/element", "calls", "device", "TFLOP/s", "GB/s at least", "of peak")
     page.table(
         [Column(n, right=i > 0, fold=i == 0) for i, n in enumerate(names)],
@@ -177,7 +208,7 @@ def _table_of_rates(found: dict[str, Any], page: Page) -> None:
                 _rate(r["tflops"]), _rate(r["gbs"]),
                 "unknown" if r["peak_share"] is None else percent(r["peak_share"]),
             )
-            for r in found["rows"][:SHORT]
+            for r in found["rows"][:limit]
         ],
     )  # fmt: skip
 
@@ -186,5 +217,5 @@ def _rate(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.3g}"
 
 
-Section = Callable[[dict[str, Any], Page, int], None]
+Section = Callable[[dict[str, Any], Page, ShowOptions], None]
 SECTIONS: tuple[Section, ...] = (kernels, critical_path, launches, calls, waits, copies, memory, rates)

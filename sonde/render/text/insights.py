@@ -10,6 +10,8 @@ from sonde.render.text.units import count
 
 def show_insights(report: Report, page: Page, name: str, everything: bool = False) -> None:
     """Print all of a report."""
+    if sentence := taken_sentence(report):
+        page.line(sentence)
     if report.bound is not None:
         page.heading(f"This program is {report.bound.word}.")
         for line in report.bound.evidence:
@@ -31,6 +33,11 @@ def summary_lines(report: Report, most: int = 3) -> list[str]:
         saving = f" — {saving_text(insight, report.unit)}" if insight.saving else ""
         lines.append(f"  {number}. {insight.title}{saving}")
     return lines
+
+
+def taken_sentence(report: Report) -> str | None:
+    """That the machine was busy, when that matters."""
+    return report.taken.sentence if report.taken is not None and report.taken.matters else None
 
 
 def verdict_sentence(report: Report) -> str | None:

@@ -32,5 +32,5 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         return
     page.table(
         [Column("cause"), Column("count", right=True), Column("unit"), Column("detail", fold=True)],
-        [(r["cause"], count(r["count"]), r["unit"], r["detail"]) for r in rows[: options.limit]],
+        [(r["cause"], count(r["count"]), r["unit"], r["detail"]) for r in rows[: options.rows()]],
     )

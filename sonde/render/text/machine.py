@@ -6,12 +6,12 @@ saw at work, by the instruction set in their own names.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 
-from sonde.analyze.kernels_seen import kernels_seen
+from sonde import json_text
+from sonde.analyze.samples.kernels_seen import kernels_seen
 from sonde.render.text.page import Column, Page, bar
 from sonde.render.text.units import count, milliseconds, percent, size
 from sonde.render.text.view import ShowOptions
@@ -76,7 +76,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
                 r["heaviest"],
                 bar(r["cpu_ms"] / running),
             )
-            for r in data["kernels"][: options.limit]
+            for r in data["kernels"][: options.rows()]
         ],
     )
     page.line(f"{milliseconds(data['elsewhere_ms'])} of {milliseconds(running)} ran in none of these.")
@@ -87,10 +87,7 @@ def _capability(recording: Recording) -> str | None:
     marks = recording.table("marks")
     rows = np.flatnonzero(marks.text("kind").equals("settings"))
     for text in reversed(marks.text("extra").take(rows).tolist()):
-        try:
-            said = json.loads(text or "{}")
-        except ValueError:
-            continue
-        if isinstance(said, dict) and isinstance(said.get("cpu_capability"), str):
-            return str(said["cpu_capability"])
+        said = json_text.text(json_text.object_of(text).get("cpu_capability"))
+        if said is not None:
+            return said
     return None

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sonde.analyze.memory import Peak, alive_by, blocks, peaks, running_total
-from sonde.analyze.memory_growth import counter_growth
+from sonde.analyze.memory.growth import counter_growth
+from sonde.analyze.memory.timeline import Peak, alive_by, blocks, peaks, running_total
 from sonde.columns import Array, Table
+from sonde.errors import UsageError
 from sonde.render.text.page import Column, Page, bar, sparkline
 from sonde.render.text.units import count, percent, place, size
 from sonde.render.text.view import ShowOptions
@@ -30,6 +31,8 @@ SHOWN = 6
 
 def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
     """`devices`: peak and what was alive at it, with a curve; `host`: resident memory; `growth` per step."""
+    if options.by not in (None, *GROUPS):
+        raise UsageError(f"--by {options.by!r} is not known here", "use one of " + ", ".join(GROUPS))
     memory, marks, threads = (recording.table(n) for n in ("memory", "marks", "threads"))
     ops, found = recording.table("ops"), blocks(memory, marks, threads)
     devices = [_device(peak, found, memory, ops, marks) for peak in peaks(memory, marks, threads=threads)]
@@ -102,6 +105,7 @@ def _curve(times: Array, total: Array) -> dict[str, Any]:
 
 
 def _host(recording: Recording) -> list[dict[str, Any]]:
+    """Resident memory over time. Processes that were not sampled (helpers, short children) are in `processes` alone."""
     counters, processes = recording.table("counters"), recording.table("processes")
     rows = []
     for i, process in enumerate(processes.array("process").tolist()):
@@ -111,7 +115,7 @@ def _host(recording: Recording) -> list[dict[str, Any]]:
         order = np.argsort(mine.array("time_ns"), kind="stable")
         values = mine.array("value")[order]
         highest = int(processes.array("max_rss_bytes")[i])
-        if not len(values) and highest < 0:
+        if not len(values) and (highest < 0 or processes.text("engine")[i] is None):
             continue
         rows.append(
             {
@@ -190,8 +194,8 @@ def _show_device(device: dict[str, Any], page: Page, options: ShowOptions) -> No
         Column(""),
     ]
     page.table(titles, rows)
-    wanted = [options.by] if options.by in GROUPS else list(GROUPS)
-    limit = options.limit if options.by in GROUPS else min(SHOWN, options.limit)
+    wanted = [options.by] if options.by else list(GROUPS)
+    limit = options.rows() if options.by else options.rows(SHOWN)
     for by in wanted:
         groups = device[f"by_{by}"]
         page.line()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sonde.analyze.native_split import NativeSplit, Share
+from sonde.analyze.samples.native_split import NativeSplit, Share
 from sonde.render.text.units import count, milliseconds
 
 TITLES = {
     "kernel": "kernels",
     "copy": "copying memory",
-    "spin": "spinning, no work",
+    "spin": "busy-waiting (idle pool threads)",
     "imbalance": "waiting for slower threads",
     "fault": "page faults",
     "allocation": "allocation",

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sonde.analyze import primitives as analysis
-from sonde.analyze.kernel_quality import rank_of_effective
-from sonde.analyze.primitive_places import shares, with_places
+from sonde.analyze.primitives import table as analysis
+from sonde.analyze.primitives.implementations import rank_of_effective
+from sonde.analyze.primitives.places import shares, with_places
 from sonde.columns import Table, Text
 from sonde.errors import UsageError
 from sonde.render.text.page import Column, Page
@@ -80,10 +80,10 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         return
     columns = [Column(name.capitalize(), fold=True) for name in names]
     columns += [Column(t, right=True) for t in ("Time %", "Time", "Calls", "GFLOP/s")]
-    shown = rows[: options.limit]
+    shown = rows[: options.rows()]
     page.table(columns, [_cells(r, names, data["total_ms"]) for r in shown])
     if len(rows) > len(shown):
-        page.line(f"… and {len(rows) - len(shown)} rows more (--limit)")
+        page.line(f"{len(rows) - len(shown)} more rows (use --limit)")
     line = f"oneDNN and MKL time: {milliseconds(data['total_ms'])}"
     page.line(line + (f"   effective ISA: {data['isa']}" if data["isa"] else ""))
     known = {name: share for name, share in data["operator_known"].items() if share >= 0.001}

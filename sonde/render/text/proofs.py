@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from sonde.experiment.ledger import Calibration, Outcome
-from sonde.experiment.proof import Proof
+from sonde.experiment.proving.ledger import Calibration, Outcome
+from sonde.experiment.proving.proof import Proof
 from sonde.render.text.experiments import comparison_data
 from sonde.render.text.page import Column, Page
 

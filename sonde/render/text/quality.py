@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from sonde.analyze.primitive_places import shares, with_places
-from sonde.analyze.primitives import executed
-from sonde.analyze.quality import quality
+from sonde.analyze.primitives.places import shares, with_places
+from sonde.analyze.primitives.table import executed
+from sonde.analyze.recording.quality import quality
+from sonde.analyze.recording.taken_away import disturbed_windows
 from sonde.render.text.page import Column, Page
 from sonde.render.text.units import count, percent
 from sonde.render.text.view import ShowOptions
 from sonde.store.recording import Recording
 
 TABLES = ("processes", "threads", "frames", "stacks", "samples", "counters", "marks", "losses")
-GROUPS = {"all": "all on-CPU samples", "jit": "in generated code", "workers": "of pool workers in a region"}
+GROUPS = {"all": "all on-CPU time", "jit": "in generated code", "workers": "of pool workers in a region"}
 
 
 def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
@@ -21,6 +23,7 @@ def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
 
     `clock`: how far the times of torch's profiler may be off (`within_ns`, the worst window), and how much
     its clock ran fast (`drift`, a share; below 0: slow) where that had to be corrected.
+    `windows`: how many there were, how many other programs disturbed, and the largest share that they took.
     `rate`: what was asked for and how rarely a thread ticked at times, where many busy threads shared their ticks.
     """
     found: dict[str, Any] = quality({name: recording.table(name) for name in TABLES}).as_json()
@@ -32,6 +35,8 @@ def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
     within = recording.meta.clock.sources.get("kineto", 0)
     if within and recording.meta.details.get("windows"):
         found["clock"] = {"within_ns": within, "drift": recording.meta.details.get("torch_clock_drift", 0.0)}
+    if windows := disturbed_windows(recording.table("marks")):
+        found["windows"] = windows
     if len(recording.table("primitives")):
         tables = ("primitives", "ops", "samples", "stacks", "frames")
         placed = with_places(*(recording.table(name) for name in tables))
@@ -47,10 +52,11 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     engines = f" by engine {' and '.join(data['engines'])}" if data.get("engines") else ""
     page.line(f"{count(data['samples'])} on-CPU samples in {data['duration_s']:.1f} s{engines}")
     if cpu["rusage"]:
-        ratio = cpu["sampled"] / cpu["rusage"]
         page.line(
-            f"CPU time: {cpu['sampled']:.2f} s in samples, {cpu['rusage']:.2f} s by rusage ({percent(ratio)})"
+            f"CPU time: {cpu['sampled']:.2f} s in samples, {cpu['rusage']:.2f} s by rusage ({percent(cpu['share'])})"
         )
+        for line in _parts(cpu):
+            page.line("  " + line)
     overhead = data["overhead"]
     if overhead.get("share") is None:
         page.line("Overhead: not measured in this run (sonde run --blocks)")
@@ -78,6 +84,11 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         page.line(
             f"Clock: operators lie within {clock['within_ns'] / 1e3:.1f} µs of the samples{_drift(clock['drift'])}"
         )
+    if (windows := data.get("windows")) and windows["disturbed"]:
+        page.line(
+            f"Deep windows: {windows['disturbed']} of {windows['count']} were disturbed; their thread was ready but "
+            f"off the CPU for up to {percent(windows['most_taken'])} of the time"
+        )
     if "primitives" in data:
         known = 1 - data["primitives"]["unknown"]
         page.line(f"Primitives: {percent(known)} of their time has its operator")
@@ -90,8 +101,31 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
             shares = (group[k] for k in ("python", "op", "module", "leaf", "root"))
             rows.append((title, count(group["samples"]), *("–" if s is None else percent(s) for s in shares)))
     page.table(
-        [Column("share of"), Column("samples", right=True), *(Column(c, right=True) for c in columns)], rows
+        [
+            Column("share of CPU time"),
+            Column("samples", right=True),
+            *(Column(c, right=True) for c in columns),
+        ],
+        rows,
     )
+
+
+def _parts(cpu: dict[str, Any]) -> Iterator[str]:
+    """What of the CPU time is not simply in samples."""
+    processes = cpu["processes"]
+    if cpu["spread"]:
+        yield f"{cpu['spread']:.2f} s after a thread's last sample, spread over the places of its last samples"
+    if cpu["unplaced"]:
+        yield f"{cpu['unplaced']:.2f} s without a place: Sonde's own threads, and threads without a sample"
+    if processes["unsampled"]:
+        yield (
+            f"{cpu['unsampled']:.2f} s in {count(processes['unsampled'])} of {count(processes['all'])} processes that "
+            "were not sampled: helper programs, or too short"
+        )
+    if processes["unknown"]:
+        yield f"{count(processes['unknown'])} processes did not report their CPU time: killed, crashed or still running"
+    if cpu["missing"]:
+        yield f"{cpu['missing']:.2f} s missing"
 
 
 def _drift(share: float) -> str:

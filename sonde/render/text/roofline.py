@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sonde.analyze.roofline import Roof
-from sonde.analyze.roofline_tables import op_roofline, primitive_roofline
+from sonde.analyze.roofline.bounds import Roof
+from sonde.analyze.roofline.tables import op_roofline, primitive_roofline
 from sonde.columns import Table, Text
 from sonde.errors import EnvironmentLacks
 from sonde.machine import facts as machine_facts
@@ -43,7 +43,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         titles = ("Time", "Calls", "GFLOP/s", "FLOP/B", "Bound", "At the roof", "Efficiency", "To gain")
         page.table(
             columns + [Column(t, right=True) for t in titles],
-            [_cells(r, names) for r in rows[: options.limit]],
+            [_cells(r, names) for r in rows[: options.rows()]],
         )
     peaks = ", ".join(f"{name} {rate / 1e9:.0f} GFLOP/s" for name, rate in data["roof"]["peak_flops"].items())
     levels = ", ".join(f"{v['name']} {v['bytes_per_s'] / 1e9:.0f} GB/s" for v in data["roof"]["levels"])

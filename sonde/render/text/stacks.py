@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sonde.analyze.stacks import TreeNode, hot_frames, top_down
+from sonde.analyze.samples.stacks import TreeNode, hot_frames, top_down
 from sonde.columns import Table
 from sonde.errors import UsageError
 from sonde.render.text.page import Column, Page, bar
@@ -16,7 +16,9 @@ from sonde.render.text.view import ShowOptions
 from sonde.store.recording import Recording
 
 TREE_SHARE = 0.02  # paths below this share of the whole are not drawn
+DEEPEST = 200  # levels of the nested tree; Python's own JSON gives up at some 300
 HOT_ROWS = 15
+TREE_LINES = 40
 
 
 def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
@@ -58,12 +60,27 @@ def _chosen(recording: Recording, options: ShowOptions) -> Table:
     return samples.take(mask)
 
 
-def _tree(node: TreeNode) -> dict[str, Any]:
+def _tree(root: TreeNode) -> dict[str, Any]:
+    """Nested paths. What lies deeper than programs read JSON is left out; its time is in the last `total_ms`."""
+    top = _node(root)
+    work = [(root, top, 0)]
+    while work:
+        node, made, depth = work.pop()
+        children = node.sorted_children()
+        if depth == DEEPEST and children:
+            made["deeper"] = True
+            continue
+        made["children"] = [_node(child) for child in children]
+        work += [(c, m, depth + 1) for c, m in zip(children, made["children"], strict=True)]
+    return top
+
+
+def _node(node: TreeNode) -> dict[str, Any]:
     return {
         "name": node.label,
         "self_ms": node.self_ns / 1e6,
         "total_ms": node.total_ns / 1e6,
-        "children": [_tree(child) for child in node.sorted_children()],
+        "children": [],
     }
 
 
@@ -89,16 +106,17 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
                 milliseconds(r["total_ms"]),
                 r["name"],
             )
-            for r in data["hot"][: min(HOT_ROWS, options.limit)]
+            for r in data["hot"][: options.rows(HOT_ROWS)]
         ],
     )
     page.line()
     page.heading(f"Call tree (paths above {percent(TREE_SHARE)} of on-CPU time)")
     lines = _lines(data["tree"], whole, 0)
-    for line in lines[: max(options.limit, 40)]:
+    limit = options.rows(TREE_LINES)
+    for line in lines[:limit]:
         page.line(line[: page.width])
-    if len(lines) > max(options.limit, 40):
-        page.line(f"… {len(lines) - max(options.limit, 40)} lines more (--limit)")
+    if len(lines) > limit:
+        page.line(f"{len(lines) - limit} more lines (use --limit)")
     page.next(f"sonde report {options.name} --open", f"sonde show {options.name} ops")
 
 

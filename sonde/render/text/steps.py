@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.analyze.steps import StepReport, step_reports
+from sonde.analyze.steps.program import StepReport, step_reports
 from sonde.render.text.page import Column, Page, bar, sparkline
+from sonde.render.text.taken import say_taken, taken_json
 from sonde.render.text.units import milliseconds, percent
 from sonde.render.text.view import ShowOptions
 from sonde.store.recording import Recording
 
 
 def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
-    """The process with most steps: `count`, `warmup`, `median_ms`, `phase_ms`, `steps`; `processes`: all."""
-    reports = step_reports(recording.table("marks"))
+    """The process with most steps: `count`, `warmup`, `median_ms`, `phase_ms`, `steps`; `processes`: all.
+
+    Times are without `taken_away`, where that matters; of a step, `taken_ms` is what was left out of `ms`.
+    """
+    reports = step_reports(recording.table("marks"), recording.table("samples"), recording.table("threads"))
     processes = [_one(report) for report in reports]
     main = max(processes, key=lambda p: p["count"], default=None)
     empty: dict[str, Any] = {"count": 0, "warmup": 0, "left_out": 0, "median_ms": None, "steps": []}
-    return {**(main or empty), "processes": [{k: p[k] for k in p if k != "steps"} for p in processes]}
+    main = {**(main or empty), "taken_away": taken_json(recording)}
+    return {**main, "processes": [{k: p[k] for k in p if k != "steps"} for p in processes]}
 
 
 def _one(report: StepReport) -> dict[str, Any]:
@@ -35,7 +40,8 @@ def _one(report: StepReport) -> dict[str, Any]:
             {
                 "index": s.index,
                 "start_ns": s.start_ns,
-                "ms": s.duration_ns / 1e6,
+                "ms": s.own_ns / 1e6,
+                "taken_ms": s.taken_ns / 1e6,
                 "phase_ms": {name: ns / 1e6 for name, ns in s.phase_ns.items()},
                 "in_window": s.in_window,
             }
@@ -48,6 +54,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     if not data["count"]:
         page.line("No steps were seen. Mark them in the program with: sonde.step()")
         return
+    say_taken(data["taken_away"], page)
     times = [s["ms"] for s in data["steps"]]
     warm = data["warmup"]
     kind = data["kind"] + " " if data["kind"] in ("train", "inference") else ""

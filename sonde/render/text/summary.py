@@ -6,15 +6,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sonde.analyze.labels import frame_labels
-from sonde.analyze.quality import quality
-from sonde.analyze.stacks import hot_frames
-from sonde.analyze.steps import step_reports
+from sonde.analyze.recording.notes import notes
+from sonde.analyze.recording.quality import quality
+from sonde.analyze.samples.labels import frame_labels
+from sonde.analyze.samples.stacks import hot_frames
+from sonde.analyze.steps.program import StepReport, step_reports
 from sonde.columns import Table
 from sonde.insights.engine import judge
 from sonde.render.text.insights import summary_lines
+from sonde.render.text.notes import show_notes
 from sonde.render.text.page import Page, bar
 from sonde.render.text.quality import TABLES
+from sonde.render.text.taken import say_taken, taken_json
 from sonde.render.text.units import count, nanoseconds, percent
 from sonde.store.recording import Recording
 
@@ -22,7 +25,11 @@ HOT_ROWS = 4
 LOSS_CAUSES = 3
 FEWEST_STEADY_STEPS = 5
 FEWEST_SAMPLES = 50
-STATES = {"running": "running", "spinning": "spinning, no work", "imbalance": "waiting for slower threads"}
+STATES = {
+    "running": "running",
+    "spinning": "busy-waiting (idle pool threads)",
+    "imbalance": "waiting for slower threads",
+}
 
 
 def show_summary(recording: Recording, page: Page, name: str) -> None:
@@ -31,6 +38,7 @@ def show_summary(recording: Recording, page: Page, name: str) -> None:
     ended = "" if meta.exit_code in (0, None) else f", exit code {meta.exit_code}"
     page.line()
     page.heading(f"sonde: {meta.program} ran {meta.duration_s:.1f} s{ended} → {name}")
+    show_notes(notes(meta.details, meta.options, recording.table), page)
     samples = recording.table("samples")
     on_cpu = samples.take(~samples.text("state").equals("waiting"))
     whole = int(on_cpu.array("weight_ns").sum())
@@ -38,6 +46,7 @@ def show_summary(recording: Recording, page: Page, name: str) -> None:
         page.line("No CPU time was sampled: the program was too short, or could not be entered.")
         page.line(f"  sonde show {name} losses")
         return
+    say_taken(taken_json(recording), page)
     steady = _steady(recording, on_cpu)
     part, where = (on_cpu, "of all CPU time") if steady is None else (steady, "of CPU time in steady steps")
     share_of = int(part.array("weight_ns").sum())
@@ -52,9 +61,13 @@ def show_summary(recording: Recording, page: Page, name: str) -> None:
     page.line(f"Next:  sonde insights {name}     sonde report {name} --open     sonde show {name} ops")
 
 
+def _reports(recording: Recording) -> list[StepReport]:
+    return step_reports(recording.table("marks"), recording.table("samples"), recording.table("threads"))
+
+
 def _steady(recording: Recording, on_cpu: Table) -> Table | None:
     """Samples of steady steps: start-up and warm-up are paid once and hide what is paid every step."""
-    reports = step_reports(recording.table("marks"))
+    reports = _reports(recording)
     inside = np.zeros(len(on_cpu), np.bool_)
     time_ns = on_cpu.array("time_ns")
     for report in reports:
@@ -66,7 +79,7 @@ def _steady(recording: Recording, on_cpu: Table) -> Table | None:
 
 
 def _steps(recording: Recording) -> Iterator[str]:
-    reports = step_reports(recording.table("marks"))
+    reports = _reports(recording)
     if not reports:
         return
     main = max(reports, key=lambda r: len(r.steps))
@@ -137,8 +150,8 @@ def _trust(recording: Recording) -> Iterator[str]:
     found = quality({name: recording.table(name) for name in TABLES})
     everything = found.attributed["all"]
     parts = [f"{count(found.samples)} samples"]
-    if found.cpu_rusage_s:
-        parts.append(f"{percent(found.cpu_sampled_s / found.cpu_rusage_s)} of CPU time accounted for")
+    if found.cpu.share is not None:
+        parts.append(f"{percent(found.cpu.share)} of CPU time accounted for")
     if everything.root is not None:
         parts.append(f"{percent(everything.root)} of stacks complete")
     parts.append(_lost(found.lost, recording.table("losses")))
@@ -146,15 +159,13 @@ def _trust(recording: Recording) -> Iterator[str]:
 
 
 def _lost(counts: dict[str, int], losses: Table) -> str:
-    """How much is missing and why: the causes with most first; a cause that stands alone with its reason."""
+    """What is missing and why: the causes with most first; a cause that stands alone with its reason."""
     causes = sorted((cause for cause, number in counts.items() if number), key=lambda cause: -counts[cause])
     if not causes:
         return "nothing lost"
+    shown = [f"{count(counts[cause])} {cause}" for cause in causes[:LOSS_CAUSES]]
     if len(causes) == 1:
         details = losses.take(losses.text("cause").equals(causes[0])).text("detail")
         reasons = {text for text in details.tolist() if text}
-        why = causes[0] + (f": {reasons.pop()}" if len(reasons) == 1 else "")
-    else:
-        shown = [f"{count(counts[cause])} {cause}" for cause in causes[:LOSS_CAUSES]]
-        why = ", ".join(shown) + (", …" if len(causes) > LOSS_CAUSES else "")
-    return f"{count(sum(counts.values()))} lost ({why})"
+        shown[0] += f": {reasons.pop()}" if len(reasons) == 1 else ""
+    return "lost: " + ", ".join(shown) + (", …" if len(causes) > LOSS_CAUSES else "")

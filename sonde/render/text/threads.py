@@ -44,7 +44,7 @@ def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
 
 
 def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
-    rows = data["rows"][: options.limit]
+    rows = data["rows"][: options.rows()]
     most = max((r["running_ms"] + r["spinning_ms"] + r["imbalance_ms"] for r in rows), default=0) or 1
     page.table(
         [Column("tid", right=True), Column("kind"), Column("name", fold=True)]

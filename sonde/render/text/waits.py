@@ -6,31 +6,41 @@ from typing import Any
 
 import numpy as np
 
-from sonde.analyze.labels import frame_labels
+from sonde.analyze.samples.labels import frame_labels
 from sonde.render.text.page import Column, Page, bar
 from sonde.render.text.units import count, milliseconds
 from sonde.render.text.view import ShowOptions
 from sonde.store.recording import Recording
 
+# Functions of profilers: a wait in one of them is none of the program's. (GOMP_parallel of ours calls the real one.)
+PROFILERS = ("sonde::", "libkineto::")
 SYSTEM_LIBRARIES = ("libc.so", "ld-linux", "libpthread", "libgomp", "libpython", "python")
 
 
 def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
-    """`reasons` {reason: ms}; `rows`, longest first: thread kind, reason, place, python, waits, ms."""
+    """`reasons` {reason: ms}; `rows`, longest first: thread kind, reason, place, python, waits, ms.
+
+    `profilers_ms`: waits of Sonde's own threads and calls and of Kineto's idle thread, which are in neither.
+    """
     samples = recording.table("samples")
     waits = samples.take(samples.text("state").equals("waiting"))
-    weight = waits.array("weight_ns") / 1e6
-    reasons = waits.text("reason").objects()
     threads = recording.table("threads")
     kind_of = dict(zip(threads.array("thread").tolist(), threads.text("kind").tolist(), strict=True))
+    weight = waits.array("weight_ns") / 1e6
+    reasons = waits.text("reason").objects()
     places = _places(recording, np.unique(waits.array("stack")))
+    profilers_ms = 0.0
     total: dict[str, float] = {}
     groups: dict[tuple[Any, ...], list[float]] = {}
     for thread, stack, reason, ms in zip(
         waits.array("thread").tolist(), waits.array("stack").tolist(), reasons, weight.tolist(), strict=True
     ):
+        python, place = places.get(stack, (None, None))
+        if kind_of.get(thread) == "sonde" or (place or "").startswith(PROFILERS):
+            profilers_ms += ms
+            continue
         total[reason or "other"] = total.get(reason or "other", 0.0) + ms
-        key = (kind_of.get(thread), reason or "other", *places.get(stack, (None, None)))
+        key = (kind_of.get(thread), reason or "other", python, place)
         entry = groups.setdefault(key, [0, 0.0])
         entry[0] += 1
         entry[1] += ms
@@ -39,7 +49,8 @@ def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
         for (k, reason, python, place), (n, ms) in groups.items()
     ]
     rows.sort(key=lambda row: -float(row["waiting_ms"] or 0))
-    return {"reasons": dict(sorted(total.items(), key=lambda item: -item[1])), "rows": rows}
+    by_time = dict(sorted(total.items(), key=lambda item: -item[1]))
+    return {"reasons": by_time, "rows": rows, "profilers_ms": profilers_ms}
 
 
 def _places(recording: Recording, wanted: Any) -> dict[int, tuple[str | None, str | None]]:
@@ -69,6 +80,7 @@ def _places(recording: Recording, wanted: Any) -> dict[int, tuple[str | None, st
 def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     if not data["rows"]:
         page.line("No waiting was recorded.")
+        _left_out(data, page)
         return
     most = max(data["reasons"].values())
     page.table(
@@ -88,6 +100,14 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
                 r["python"],
                 r["place"],
             )
-            for r in data["rows"][: options.limit]
+            for r in data["rows"][: options.rows()]
         ],
     )
+    _left_out(data, page)
+
+
+def _left_out(data: dict[str, Any], page: Page) -> None:
+    if data["profilers_ms"] >= 1:
+        page.line(
+            f"Not listed: {milliseconds(data['profilers_ms'])} of waits of Sonde and of torch's profiler."
+        )

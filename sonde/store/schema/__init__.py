@@ -12,6 +12,7 @@ from sonde.store.schema.ops import OPS
 from sonde.store.schema.primitives import PRIMITIVES
 from sonde.store.schema.processes import PROCESSES, THREADS
 from sonde.store.schema.samples import FRAMES, SAMPLES, STACKS
+from sonde.store.schema.sources import SOURCES
 from sonde.store.schema.spec import NONE_VALUE, NUMPY_TYPE, SQL_TYPE, ColumnSpec, TableSpec
 
 VERSION = 1
@@ -32,6 +33,7 @@ TABLES: dict[str, TableSpec] = {
         COUNTERS,
         MARKS,
         LOSSES,
+        SOURCES,
     )
 }
 

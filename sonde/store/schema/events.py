@@ -7,13 +7,13 @@ MEMORY = TableSpec(
     "an allocation (bytes > 0) or a free (bytes < 0) by the framework's allocator",
     (
         i64("time_ns", "when", "ns"),
-        i32("thread", "thread that did it"),
+        i32("thread", "thread that did it", refers="threads"),
         text("device", "cpu, cuda:0, …"),
         i64("address", "address of the block, -1 when unknown"),
         i64("bytes", "size, negative for a free", "bytes"),
         i64("allocated_bytes", "running total in use, -1 when unknown", "bytes"),
         i64("reserved_bytes", "running total held by the allocator, -1 when unknown", "bytes"),
-        i64("op", "operator call around it, -1 when unknown"),
+        i64("op", "operator call around it, -1 when unknown", refers="ops"),
         text("category", "parameter, gradient, optimizer_state, activation, temporary, input or null"),
     ),
 )
@@ -23,7 +23,7 @@ COUNTERS = TableSpec(
     "a reading of a counter",
     (
         i64("time_ns", "when", "ns"),
-        i32("process", "process it belongs to, -1 for the machine"),
+        i32("process", "process it belongs to, -1 for the machine", refers="processes"),
         text("name", "rss_bytes, cpu_user_ns, minor_faults, voluntary_switches, throttled_ns, …"),
         f64("value", "reading, in the unit the name ends in"),
     ),
@@ -33,9 +33,9 @@ MARKS = TableSpec(
     "marks",
     "a named stretch of time on a process or thread",
     (
-        i32("mark", "identity in this recording"),
-        i32("process", "process"),
-        i32("thread", "thread, -1 when it concerns the process"),
+        i32("mark", "identity in this recording", refers="marks"),
+        i32("process", "process", refers="processes"),
+        i32("thread", "thread, -1 when it concerns the process", refers="threads"),
         text(
             "kind",
             "step, epoch, region, phase, window, compile, gc, tensors, settings, pause, overhead_on, …",
@@ -88,7 +88,7 @@ LOSSES = TableSpec(
     "losses",
     "a cause and a count: everything that is known to be missing or doubtful",
     (
-        i32("process", "process concerned, -1 for the whole recording"),
+        i32("process", "process concerned, -1 for the whole recording", refers="processes"),
         text("cause", "short stable word: ring_full, walk_no_cfi, truncated_log, bad_event, …"),
         i64("count", "how many samples, events or bytes"),
         text("unit", "what is counted: samples, events, bytes, threads, processes, files"),

@@ -6,9 +6,9 @@ PRIMITIVES = TableSpec(
     "primitives",
     "a oneDNN primitive or MKL call of a verbose log",
     (
-        i64("primitive", "identity in this recording, in the order of the log"),
-        i32("process", "process whose log it is in, -1 for an imported log"),
-        i32("thread", "thread that called, -1 when the log does not say"),
+        i64("primitive", "identity in this recording, in the order of the log", refers="primitives"),
+        i32("process", "process whose log it is in, -1 for an imported log", refers="processes"),
+        i32("thread", "thread that called, -1 when the log does not say", refers="threads"),
         i64("start_ns", "start on the common clock, -1 when the log has no timestamp", "ns"),
         f64("time_ms", "time as printed", "ms"),
         text("library", "onednn or mkl"),
@@ -28,6 +28,6 @@ PRIMITIVES = TableSpec(
         f64("flops", "floating point operations, NaN when unknown"),
         f64("bytes", "bytes that must move, NaN when unknown"),
         i32("threads", "threads as printed, -1 when not printed"),
-        i64("op", "operator call around it, -1 when unknown"),
+        i64("op", "operator call around it, -1 when unknown", refers="ops"),
     ),
 )

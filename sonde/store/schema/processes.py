@@ -6,9 +6,9 @@ PROCESSES = TableSpec(
     "processes",
     "a process of the job, or of the imported trace",
     (
-        i32("process", "identity in this recording, 0 is the program itself"),
+        i32("process", "identity in this recording, 0 is the program itself", refers="processes"),
         i32("pid", "operating system pid"),
-        i32("parent", "process that started it, -1 when outside the recording"),
+        i32("parent", "process that started it, -1 when outside the recording", refers="processes"),
         i32("rank", "distributed rank, -1 when there is none"),
         i32("world_size", "number of ranks of the job, -1 when unknown"),
         text("role", "main, rank, dataloader, child or imported"),
@@ -31,8 +31,8 @@ THREADS = TableSpec(
     "threads",
     "a thread of a process",
     (
-        i32("thread", "identity in this recording"),
-        i32("process", "its process"),
+        i32("thread", "identity in this recording", refers="threads"),
+        i32("process", "its process", refers="processes"),
         i64("tid", "operating system thread id (or the id in an imported trace)"),
         text("kind", "main, omp, autograd, interop, dataloader, python, native or sonde"),
         text("name", "name by the program or the system"),

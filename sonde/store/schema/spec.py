@@ -33,6 +33,7 @@ class ColumnSpec:
     type: str
     comment: str
     unit: str = ""
+    refers: str = ""  # the table whose identity the column holds; checked when a recording is opened
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,17 @@ class TableSpec:
     row_is: str
     columns: tuple[ColumnSpec, ...]
 
+    @property
+    def identity(self) -> str | None:
+        """The column that numbers the rows: the first, where the rows of the table can be referred to."""
+        first = self.columns[0]
+        return first.name if first.refers == self.name else None
+
+    @property
+    def references(self) -> dict[str, str]:
+        """Column → the table that it refers to, the identity among them."""
+        return {c.name: c.refers for c in self.columns if c.refers}
+
     def column(self, name: str) -> ColumnSpec:
         for column in self.columns:
             if column.name == name:
@@ -50,12 +62,12 @@ class TableSpec:
         raise KeyError(f"table {self.name} has no column {name}")
 
 
-def i64(name: str, comment: str, unit: str = "") -> ColumnSpec:
-    return ColumnSpec(name, "i64", comment, unit)
+def i64(name: str, comment: str, unit: str = "", refers: str = "") -> ColumnSpec:
+    return ColumnSpec(name, "i64", comment, unit, refers)
 
 
-def i32(name: str, comment: str, unit: str = "") -> ColumnSpec:
-    return ColumnSpec(name, "i32", comment, unit)
+def i32(name: str, comment: str, unit: str = "", refers: str = "") -> ColumnSpec:
+    return ColumnSpec(name, "i32", comment, unit, refers)
 
 
 def f64(name: str, comment: str, unit: str = "") -> ColumnSpec:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sonde.analyze.compile_summary import compile_summary, fused_operators
+from sonde.analyze.recording.compile_summary import compile_summary, fused_operators
 from sonde.columns import Text
 from sonde.store import build
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.analyze.critical_path import BOUNDS, CriticalPath, critical_path
-from sonde.analyze.device_events import device_work
+from sonde.analyze.device.critical_path import BOUNDS, CriticalPath, critical_path
+from sonde.analyze.device.events import device_work
 from sonde.columns import Table
 from tests.unit.analyze.synthetic import kernels, launches
 

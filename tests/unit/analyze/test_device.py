@@ -9,16 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.analyze.copies import copy_table
-from sonde.analyze.device_by_op import device_by, levels, roll_up
-from sonde.analyze.device_events import device_work, rows_of
-from sonde.analyze.device_memory import device_memory
-from sonde.analyze.device_time import device_times, stream_times
-from sonde.analyze.idle import idle_splits
-from sonde.analyze.launches import launch_stats, queue_depths, skew
-from sonde.analyze.syncs import dead_windows, sync_points
-from sonde.analyze.trace_steps import trace_steps
-from sonde.analyze.verdict import verdict
+from sonde.analyze.base.grouping import rows_of
+from sonde.analyze.device.by_op import device_by, levels, roll_up
+from sonde.analyze.device.copies import copy_table
+from sonde.analyze.device.events import device_work
+from sonde.analyze.device.idle import idle_splits
+from sonde.analyze.device.launches import launch_stats, queue_depths, skew
+from sonde.analyze.device.memory import device_memory
+from sonde.analyze.device.syncs import dead_windows, sync_points
+from sonde.analyze.device.time import device_times, stream_times
+from sonde.analyze.device.verdict import verdict
+from sonde.analyze.steps.trace import trace_steps
 from sonde.store import build
 from tests.unit.analyze.synthetic import kernels, launches, memory, ops
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.analyze.chain_levels import LEVELS, frame_level, stack_levels
-from sonde.analyze.dispatch_chain import call_chain, level_times
+from sonde.analyze.samples.chain_levels import LEVELS, frame_level, stack_levels
+from sonde.analyze.samples.dispatch_chain import call_chain, level_times
 from sonde.columns import Table, Text
 from sonde.store import build
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.analyze.entered import entered_operators
+from sonde.analyze.samples.operators_on_stack import entered_operators
 from sonde.columns import Text
 from sonde.store import build
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sonde.analyze import flops
-from sonde.analyze.flops import of_operator
+from sonde.analyze.ops import costs as flops
+from sonde.analyze.ops.costs import of_operator
 from sonde.store import build
 
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
@@ -40,6 +40,45 @@ def test_attention_on_the_cpu_counts_and_causal_is_half() -> None:
     full = cost(name, shapes, ["", "", "", "0.", "False", "", ""])[0]
     assert full == 4 * 2 * 4 * 32 * 32 * 16
     assert cost(name, shapes, ["", "", "", "0.", "True", "", ""])[0] == full / 2
+
+
+@pytest.mark.parametrize(
+    ("name", "causal_at"),
+    [
+        ("flash_attention", 4),
+        ("efficient_attention", 6),
+        ("cudnn_attention", 6),
+        ("fused_attention_overrideable", 5),
+    ],
+)
+def test_attention_on_a_device_is_half_when_causal_and_unknown_when_nobody_says(
+    name: str, causal_at: int
+) -> None:
+    name = f"aten::_scaled_dot_product_{name}"
+    shapes: list[Any] = [[2, 8, 512, 64]] * 3 + [[]] * 5
+    values = [""] * 8
+    assert math.isnan(cost(name, shapes, values)[0])
+    values[causal_at] = "False"
+    assert cost(name, shapes, values, "c10::BFloat16")[0] == 4 * 2 * 8 * 512 * 512 * 64
+    values[causal_at] = "True"
+    assert cost(name, shapes, values, "c10::BFloat16")[0] == 2 * 2 * 8 * 512 * 512 * 64
+
+
+def test_the_first_factor_tells_the_element_size() -> None:
+    ops = build.table(
+        "ops",
+        op=[0, 1],
+        parent=[-1, -1],
+        thread=[0, 0],
+        start_ns=[0, 5],
+        end_ns=[4, 9],
+        name=["aten::addmm", "aten::relu"],
+        shapes=["[[16], [4, 8], [8, 16]]", "[[4, 8]]"],
+        dtypes=['["float", "c10::BFloat16", "c10::BFloat16"]', '["float"]'],
+    )
+    found = flops.op_costs(ops)
+    assert found.item_bytes.tolist() == [2, 4]
+    assert found.is_matrix.tolist() == [True, False]
 
 
 def test_a_recurrent_layer_multiplies_both_weights_at_every_step() -> None:
@@ -83,9 +122,9 @@ def test_what_runs_inside_a_counted_operator_does_not_count_again() -> None:
         dtypes=['["float", "Scalar"]'] * 3,
         inputs=['["", ""]'] * 3,
     )
-    counted, _ = flops.of_ops(ops)
+    counted = flops.op_costs(ops).flops
     assert np.nan_to_num(counted, nan=-1).tolist() == [12, -1, 12]
-    assert np.nansum(flops.with_costs(ops).array("flops")) == 24
+    assert np.nansum(flops.op_costs(ops).flops) == 24
 
 
 def measured(work: Callable[[], object]) -> tuple[dict[str, float], dict[str, float]]:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.analyze.intervals import Spans, both, complement, depth, intersect, subtract, union, window
+from sonde.analyze.base.intervals import Spans, both, complement, depth, intersect, subtract, union, window
 
 stretches = st.lists(st.tuples(st.integers(-20, 60), st.integers(-3, 25)), max_size=25)
 

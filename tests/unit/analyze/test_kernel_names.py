@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.analyze.kernel_names import (
+from sonde.analyze.device.kernel_names import (
     CLASSES,
     class_of,
     classes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.analyze import kernel_quality
+from sonde.analyze.primitives import implementations as kernel_quality
 
 
 @pytest.mark.parametrize(

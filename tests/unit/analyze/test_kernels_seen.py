@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.analyze.kernels_seen import kernel_of, kernels_seen
+from sonde.analyze.samples.kernels_seen import kernel_of, kernels_seen
 from sonde.columns import Table, Text
 from sonde.store import build
 

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from sonde.analyze.memory import OPEN_NS, alive_by, blocks, peaks, running_total
-from sonde.analyze.memory_growth import counter_growth, growth
+from sonde.analyze.memory.growth import counter_growth, growth
+from sonde.analyze.memory.timeline import OPEN_NS, alive_by, blocks, peaks, running_total
 from sonde.columns import Table
 from sonde.store import build
 

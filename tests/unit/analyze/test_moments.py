@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sonde.analyze.moments import independent_looks, moments, weight_squares
+from sonde.analyze.base.moments import independent_looks, moments, weight_squares
 
 MS = 1_000_000
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.analyze.frame_kinds import frame_kind
-from sonde.analyze.leaves import telling_frames
-from sonde.analyze.native_split import native_split, wilson
-from sonde.analyze.op_samples import sample_groups, sampled_ops
-from sonde.analyze.op_table import op_groups
+from sonde.analyze.ops.sampled import sample_groups, sampled_ops
+from sonde.analyze.ops.table import op_groups
+from sonde.analyze.samples.frame_kinds import frame_kind
+from sonde.analyze.samples.leaves import telling_frames
+from sonde.analyze.samples.native_split import native_split, wilson
 from sonde.columns import Table, Text
 from sonde.store import build
 

@@ -6,9 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.analyze.join import sample_ops, sample_steps, stack_operators
-from sonde.analyze.nesting import depths, parents, skip, sum_children, sum_up
+from sonde.analyze.base.nesting import depths, parents, skip, sum_children, sum_up
+from sonde.analyze.samples.operators_on_stack import stack_operators
 from sonde.columns import Text
+from sonde.link.samples import sample_ops, sample_steps
 from sonde.store import build
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.analyze.nesting import depths, skip
+from sonde.analyze.base.nesting import depths, skip
 from sonde.errors import InputError
 
 

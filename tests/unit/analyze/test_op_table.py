@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.analyze.backward import with_forward
-from sonde.analyze.op_memory import with_memory
-from sonde.analyze.op_table import op_table
-from sonde.analyze.steps import step_reports, warmup_steps
+from sonde.analyze.ops.table import op_table
+from sonde.analyze.steps.program import step_reports, warmup_steps
 from sonde.columns import Table
 from sonde.errors import UsageError
+from sonde.link.forward import with_forward
+from sonde.link.memory import with_memory
 from sonde.store import build
 
 
@@ -93,7 +93,8 @@ def test_memory_goes_to_the_innermost_op_and_what_is_outside_has_its_own_row() -
     memory = build.table(
         "memory", time_ns=[25, 95, 150], thread=[0, 0, 0], device=["cpu"] * 3, bytes=[100, -40, 7]
     )
-    ops, memory = with_memory(_ops(), memory)
+    linked = with_memory({"ops": _ops(), "memory": memory})
+    ops, memory = linked["ops"], linked["memory"]
     assert memory.array("op").tolist() == [2, 0, -1]
     assert ops.array("cpu_mem_bytes").tolist() == [60, 100, 100, 0, 0, 0, 0]
     assert _rows(op_table(ops, memory))["[memory]", None] == (1, 0, 0, 7, 7)
@@ -123,7 +124,7 @@ def test_backward_ops_take_module_and_line_from_their_forward_op() -> None:
         module=["head", "head", "act", None, None, None, "optimizer"],
         line=[12, 12, 13, 22, 22, 22, 30],
     )
-    found = with_forward(ops)
+    found = with_forward({"ops": ops})["ops"]
     assert found.array("forward_op").tolist() == [-1, -1, -1, 11, 11, 11, -1]
     assert found.text("module").tolist() == ["head", "head", "act", "head", "head", "head", "optimizer"]
     assert found.array("line").tolist() == [12, 12, 13, 12, 12, 12, 30]
@@ -160,3 +161,21 @@ def test_phases_are_exclusive_and_the_rest_is_other() -> None:
     assert report.steps[0].phase_ns == {"optimizer": 50, "backward": 30, "other": 20}
     assert report.steps[1].phase_ns == {"forward": 10, "other": 90}
     assert (report.kind, report.warmup, report.median_ns) == ("train", 0, 100.0)
+
+
+def test_flops_that_nobody_knows_are_not_zero() -> None:
+    ops = build.table(
+        "ops",
+        op=[0, 1, 2],
+        parent=[-1, -1, -1],
+        thread=[0, 0, 0],
+        start_ns=[0, 10, 20],
+        end_ns=[5, 15, 25],
+        kind=["op", "op", "op"],
+        name=["aten::mm", "aten::mm", "aten::sort"],
+        flops=[100.0, np.nan, np.nan],
+    )
+    table = op_table(ops)
+    flops = dict(zip(table.text("name").tolist(), table.array("flops").tolist(), strict=True))
+    assert flops["aten::mm"] == 100.0
+    assert np.isnan(flops["aten::sort"])

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from sonde.analyze.overhead import overhead_of, typical
+from sonde.analyze.recording.overhead import overhead_of, typical
 from sonde.columns import Table, Text
 from sonde.store import build
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.analyze.primitive_places import shares, with_places
+from sonde.analyze.primitives.places import shares, with_places
 from sonde.columns import Table
 from sonde.store import build
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sonde.analyze import primitives as analysis
+from sonde.analyze.primitives import table as analysis
 from sonde.columns import Table
-from sonde.importers import onednn_log
+from sonde.ingest.verbose import onednn_log
 from sonde.store import build
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "onednn"

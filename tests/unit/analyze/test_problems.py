@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.analyze import descriptors, primitive_cost, problems
+from sonde.analyze.primitives import cost as primitive_cost
+from sonde.analyze.primitives import descriptors, problems
 
 
 def flops(kind: str, shape: str, direction: str = "forward_training", auxiliary: str = "") -> float:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
-from sonde.analyze.quality import PerSample, quality
+from sonde.analyze.recording.quality import PerSample, quality
 from sonde.columns import Table, Text
 from sonde.store import build
 
@@ -61,7 +62,9 @@ def tables() -> dict[str, Table]:
             cpu_user_ns=[4 * 10**9],
             cpu_system_ns=[10**9],
         ),
-        "threads": build.table("threads", thread=[0, 1, 2], kind=Text.of(["main", "omp", "native"])),
+        "threads": build.table(
+            "threads", thread=[0, 1, 2], process=[0, 0, 0], kind=Text.of(["main", "omp", "native"])
+        ),
         "frames": frames,
         "stacks": stacks,
         "samples": samples,
@@ -92,6 +95,15 @@ def test_shares_are_of_on_cpu_samples_with_a_stack() -> None:
     assert found.anchor_missed == pytest.approx(1 / 3)
 
 
+def test_a_sample_counts_by_the_cpu_time_that_it_stands_for() -> None:
+    changed = tables()
+    weight = [10**9, 5 * 10**9, 10**9, 10**9, 5 * 10**9, 10**9]  # the one in libx stands for five seconds
+    changed["samples"] = changed["samples"].with_columns(weight_ns=np.array(weight, np.int64))
+    everything = quality(changed).attributed["all"]
+    assert (everything.samples, everything.python, everything.op, everything.leaf) == (4, 3 / 8, 3 / 8, 3 / 8)
+    assert quality(changed).anchor_missed == pytest.approx(1 / 3)  # of walks, not of time
+
+
 def test_walk_and_handler_are_told_apart() -> None:
     found = quality(tables()).per_sample
     assert found == PerSample(walk_p50_ns=7e3, walk_p95_ns=2e4, handler_p50_ns=9e3, handler_p95_ns=3e4)
@@ -102,8 +114,8 @@ def test_walk_and_handler_are_told_apart() -> None:
 
 def test_cpu_time_counts_residuals_and_not_waits() -> None:
     found = quality(tables())
-    assert found.cpu_sampled_s == 5.0
-    assert found.cpu_rusage_s == 5.0
+    assert found.cpu.sampled_ns == 5 * 10**9
+    assert found.cpu.whole_ns == 5 * 10**9
     assert found.duration_s == 4.0
     assert found.lost == {"ring_full": 5}
 
@@ -129,4 +141,5 @@ def test_empty_tables_give_no_shares() -> None:
     found = quality({name: build.empty(name) for name in tables()})
     assert found.attributed["all"].python is None
     assert found.overhead.share is None
-    assert found.cpu_rusage_s is None
+    assert found.cpu.whole_ns is None
+    assert found.cpu.share is None

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sonde.analyze.roofline import Level, Roof, place, saving_ms
+from sonde.analyze.roofline.bounds import Level, Roof, place, saving_ms
 
 # 100 GFLOP/s, 10 GB/s from memory, 40 GB/s from a 1 MB cache: the ridge is at 10 FLOPs per byte.
 ROOF = Roof(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.analyze.stacks import hot_frames, top_down
+from sonde.analyze.samples.stacks import hot_frames, top_down
 from sonde.columns import Table, Text
 from sonde.store import build
 

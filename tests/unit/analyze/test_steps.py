@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sonde.analyze.steps import step_reports
+from sonde.analyze.steps.program import step_reports
 from sonde.columns import Table
 from sonde.store import build
 

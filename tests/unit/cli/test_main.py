@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sonde.cli.inputs import fresh_path
-from sonde.cli.main import VERBS, main
+from sonde.cli.main import COMMANDS, main
 from sonde.errors import UsageError
 from sonde.store.meta import Meta
 from sonde.store.writer import write_tables
@@ -29,14 +29,14 @@ def test_help_lists_every_verb_without_loading_any(capsys: pytest.CaptureFixture
     before = set(sys.modules)
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    assert all(f"  {verb}" in text for verb in VERBS)
+    assert all(f"  {command}" in text for command in COMMANDS)
     assert not {m for m in set(sys.modules) - before if m.startswith(("sonde.cli.", "duckdb", "rich"))}
 
 
-@pytest.mark.parametrize("verb", list(VERBS))
-def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_every_verb_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
-        main([verb, "--help"])
+        main([command, "--help"])
     assert caught.value.code == 0
     assert "usage: sonde" in capsys.readouterr().out
 
@@ -102,17 +102,17 @@ def test_force_never_deletes_a_folder_that_is_not_a_recording(tmp_path: Path) ->
 
 
 def test_analysis_spares_threads_that_it_never_uses_and_no_program_inherits_that() -> None:
-    from sonde.cli.main import STARTS_PROGRAMS, VERBS, spare_threads
+    from sonde.cli.main import COMMANDS, STARTS_PROGRAMS, spare_threads
 
-    def after(verb: str, loaded: set[str], **environment: str) -> dict[str, str]:
-        spare_threads(verb, environment, loaded)
+    def after(command: str, loaded: set[str], **environment: str) -> dict[str, str]:
+        spare_threads(command, environment, loaded)
         return environment
 
-    assert set(VERBS) > STARTS_PROGRAMS
+    assert set(COMMANDS) > STARTS_PROGRAMS
     assert after("report", set()) == {"OPENBLAS_NUM_THREADS": "1"}
     assert after("report", set(), OPENBLAS_NUM_THREADS="4") == {
         "OPENBLAS_NUM_THREADS": "4"
     }  # the user's word
     assert after("report", {"numpy"}) == {}  # too late to matter, so nothing changes
-    for verb in ("run", "prove", "tune", "check"):
-        assert after(verb, set()) == {}
+    for command in ("run", "prove", "tune", "check"):
+        assert after(command, set()) == {}

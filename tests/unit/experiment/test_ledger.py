@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sonde.errors import InputError
-from sonde.experiment import ledger
-from sonde.experiment.ledger import Outcome, calibration
+from sonde.experiment.proving import ledger
+from sonde.experiment.proving.ledger import Outcome, calibration
 
 
 def outcome(

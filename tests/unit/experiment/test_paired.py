@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sonde.errors import InputError
-from sonde.experiment.arm import Arm, Measurement
-from sonde.experiment.journal import Journal
-from sonde.experiment.paired import Paired, Progress
+from sonde.experiment.design.arm import Arm, Measurement
+from sonde.experiment.measure.paired import Paired, Progress
+from sonde.experiment.proving.journal import Journal
 
 A, B = Arm("now", ("prog",)), Arm("new", ("prog",), {"X": "1"})
 

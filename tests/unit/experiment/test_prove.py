@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sonde.errors import InputError, UsageError
-from sonde.experiment.arm import Arm, Measurement
-from sonde.experiment.paired import Paired
-from sonde.experiment.proof import outcome_of, predicted_of
-from sonde.experiment.prove import arms_of, flip_measure, prove, taken_back
+from sonde.experiment.design.arm import Arm, Measurement
+from sonde.experiment.measure.paired import Paired
+from sonde.experiment.proving.proof import outcome_of, predicted_of
+from sonde.experiment.proving.prove import arms_of, flip_measure, prove, taken_back
 from sonde.insights.model import Experiment, Insight, Saving
 
 COMMAND = ("python", "train.py")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.experiment.launches import judge_disturbance
-from sonde.experiment.results import agree, printed_results
+from sonde.experiment.measure.launches import judge_disturbance
+from sonde.experiment.measure.results import agree, printed_results
 
 
 def test_only_quality_is_kept() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.experiment.arm import Arm, Measurement
-from sonde.experiment.knobs import KNOBS, Knob, Place, Setting
-from sonde.experiment.paired import Paired
-from sonde.experiment.tune import tune
+from sonde.experiment.design.arm import Arm, Measurement
+from sonde.experiment.measure.paired import Paired
+from sonde.experiment.tuning.knobs import KNOBS, Knob, Place, Setting
+from sonde.experiment.tuning.tune import tune
 
 PLACE = Place(effective_cpus=8, physical_cores=4)
 BASE = Arm("as is", ("prog",), {"OMP_NUM_THREADS": "16"})
@@ -106,7 +106,7 @@ def test_out_of_time_keeps_what_is_known() -> None:
 
 def test_a_short_budget_keeps_time_for_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     program = Program()
-    monkeypatch.setattr("sonde.experiment.paired.time.monotonic", lambda: float(program.launches))
+    monkeypatch.setattr("sonde.experiment.measure.paired.time.monotonic", lambda: float(program.launches))
     engine = Paired(
         program, out_of_time=lambda: program.launches > 70, seconds_left=lambda: 70.0 - program.launches
     )
@@ -175,7 +175,7 @@ def test_loader_workers_only_where_there_is_a_loader() -> None:
 
 
 def test_place_obeys_quota_and_cpuset() -> None:
-    from sonde.experiment.place import this_place
+    from sonde.experiment.design.place import this_place
 
     place = this_place()
     assert 1 <= place.physical_cores <= place.effective_cpus <= len(place.cpus)

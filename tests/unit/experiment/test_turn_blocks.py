@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.analyze.steps import step_reports
-from sonde.experiment.turn_blocks import Blocks, _blocks, _without_pauses, ratio_of
+from sonde.analyze.steps.program import step_reports
+from sonde.experiment.measure.turn_blocks import Blocks, _blocks, _without_pauses, ratio_of
 from sonde.store import build
 
 STEP_NS, PER_TURN, TURNS = 5_000_000, 8, 12

@@ -14,7 +14,7 @@ import pytest
 
 from sonde.export import FORMATS
 from sonde.export.profile import profile_of
-from sonde.importers import open_any
+from sonde.ingest import open_any
 from sonde.store import build
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording

@@ -8,7 +8,7 @@ import numpy as np
 
 from sonde.columns import Text
 from sonde.insights.engine import judge
-from sonde.insights.rules.cudnn_benchmark import RULE as CUDNN
+from sonde.insights.rules.device.cudnn_benchmark import RULE as CUDNN
 from sonde.insights.subject import Subject
 from sonde.store import build
 from sonde.store.recording import Recording

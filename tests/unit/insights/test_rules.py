@@ -10,8 +10,8 @@ import numpy as np
 from sonde.columns import Text
 from sonde.insights import rules
 from sonde.insights.engine import judge
-from sonde.insights.rules.memory_growth import theil_sen
-from sonde.insights.rules.noncontiguous_copies import in_order
+from sonde.insights.rules.kernels.noncontiguous_copies import in_order
+from sonde.insights.rules.memory.memory_growth import theil_sen
 from sonde.insights.subject import Subject
 from sonde.store import build
 from tests.fixtures.synthetic import training_run
@@ -19,10 +19,10 @@ from tests.unit.insights.planted import mark, planted, said, settings
 
 
 def test_every_file_is_a_registered_rule_with_its_terms() -> None:
-    files = {m.name for m in pkgutil.iter_modules(rules.__path__)}
-    assert {rule.name for rule in rules.RULES} == files
-    for name in files:
-        module = importlib.import_module(f"sonde.insights.rules.{name}")
+    found = [m.name for m in pkgutil.walk_packages(rules.__path__, "sonde.insights.rules.") if not m.ispkg]
+    assert {rule.name for rule in rules.RULES} == {path.rpartition(".")[2] for path in found}
+    for path in found:
+        module, name = importlib.import_module(path), path.rpartition(".")[2]
         assert name == module.RULE.name
         text = module.__doc__ or ""
         assert all(word in text for word in ("Condition:", "Saving:", "Not for:")), name

@@ -50,6 +50,17 @@ def test_the_cost_of_the_first_window_replaces_the_guess() -> None:
     assert budget.steps_to_record(lambda: 1600.0) == WINDOW_STEPS
 
 
+def test_a_disturbed_window_is_taken_again_soon_but_not_for_ever() -> None:
+    undisturbed, disturbed = Budget(0.02), Budget(0.02)
+    undisturbed.window(3, control_s=0.1, extra_s=0.1)
+    disturbed.window(3, control_s=0.1, extra_s=0.1, again=True)
+    assert disturbed.next_look < undisturbed.next_look
+    assert disturbed.spent_s == undisturbed.spent_s  # within the budget
+    for _ in range(3 + MOST_WINDOWS):
+        disturbed.window(3, control_s=0.1, extra_s=0.1, again=True)
+    assert disturbed.windows >= MOST_WINDOWS
+
+
 def test_steps_that_a_window_slows_down_are_charged_within_reason() -> None:
     budget = Budget(0.02)
     assert budget.slowdown_s(3, 9.0, 0.01) == 0.01  # nothing to compare with

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.record.clock_map import clock_map
+from sonde.ingest.observers.clock_map import clock_map
 
 EPOCH = 1_760_000_000_000_000_000  # ns; a double is 256 ns coarse here
 RNG_WIDTH = 900  # ns between our two readings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from sonde.record.inductor import with_kernel_names
+from sonde.ingest.observers.inductor import with_kernel_names
 from sonde.store import build
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sonde.record.line_states import replay
-from sonde.record.module_paths import ModulePaths
+from sonde.ingest.observers.line_states import replay
+from sonde.ingest.observers.module_paths import ModulePaths
 from sonde.record.observe.lines import ENTER, LEAVE, LINE, MODULE, MODULE_END
 
 PLACES = [["train.py", "main"], ["model.py", "Net.forward"]]

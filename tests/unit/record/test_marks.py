@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sonde.record import events as events_file
-from sonde.record.framework import framework_tables
+from sonde.ingest.observers import events as events_file
+from sonde.ingest.observers.framework import framework_tables
 from sonde.record.observe.events import (
     BACKWARD,
     CHUNK_BYTES,

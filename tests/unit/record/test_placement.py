@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sonde.record.observe import placement
 from sonde.record.observe.placement import Ticks, numa_bytes, physical_cpus, scheduling
 
 LISTS = Path("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
@@ -23,6 +24,21 @@ def test_one_node_has_nothing_to_tell() -> None:
     held = numa_bytes()
     assert set(held) <= {n.removeprefix("node") for n in nodes}
     assert bool(held) <= (len(nodes) > 1)
+
+
+def test_throttled_time_is_what_the_control_group_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "cpu.stat").write_text("nr_periods 9\nnr_throttled 4\nthrottled_usec 2500000\n")
+    monkeypatch.setattr(placement, "CONTROL_GROUPS", str(tmp_path))
+    monkeypatch.setattr(
+        placement,
+        "_text",
+        lambda path: "0::/" if path == "/proc/self/cgroup" else Path(path).read_text().strip(),
+    )
+    now = Ticks.now()
+    assert now.throttled_s == 2.5
+    assert scheduling(now._replace(throttled_s=0.5))["throttled_s"] == 2.0
 
 
 def test_stolen_time_is_a_share_of_what_passed() -> None:

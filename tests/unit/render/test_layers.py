@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.render.html.grouping import depths, prefix_tree, rows_of, totals
+from sonde.analyze.base.grouping import prefix_tree, rows_of, totals
+from sonde.analyze.base.nesting import depths
+from sonde.errors import InputError
 from sonde.render.html.layers import (
     FRAMEWORK,
     KERNEL,
@@ -62,8 +64,9 @@ def test_totals_and_depths_of_a_long_chain() -> None:
     assert totals(parent, np.ones(20_000))[0] == 20_000
 
 
-def test_a_cycle_ends() -> None:
-    assert depths(np.array([1, 0, -1])).tolist() == [0, 0, 0]
+def test_a_cycle_is_refused() -> None:
+    with pytest.raises(InputError, match="circle"):
+        depths(np.array([1, 0, -1]))
 
 
 def test_rows_of_identities_in_any_order() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sonde.errors import EnvironmentLacks, InputError, UsageError
-from sonde.importers import onednn_log
+from sonde.ingest.verbose import onednn_log
 from sonde.machine import facts, roofs
 from sonde.render.text import primitives, roofline
 from sonde.render.text.page import Page
@@ -52,7 +52,7 @@ def test_the_page_names_the_isa_and_the_weak_kernels(lstm: Recording) -> None:
     primitives.show(primitives.data(lstm, ShowOptions(limit=2)), Page(stream), ShowOptions(limit=2))
     assert "effective ISA: Intel AVX2" in stream.getvalue()
     assert "kernels that could be better" in stream.getvalue()
-    assert "rows more" in stream.getvalue()
+    assert "more rows (use --limit)" in stream.getvalue()
 
 
 def test_grouping_and_filter(lstm: Recording) -> None:

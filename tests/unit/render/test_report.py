@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sonde.analyze.op_table import op_table
-from sonde.errors import UsageError
+from sonde.analyze.ops.table import op_table
+from sonde.errors import InputError, UsageError
 from sonde.render.html import Insight, ReportOptions, write_diff_report, write_report
 from sonde.render.html.judged import judged
 from sonde.render.html.limits import LEVELS
@@ -17,6 +17,7 @@ from sonde.render.html.report import build_payload
 from sonde.store import build
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
+from tests.fixtures.comparison import comparison_of
 from tests.fixtures.synthetic import training_run
 from tests.unit.render.reading import decode, read_page
 
@@ -54,6 +55,30 @@ def test_every_level_keeps_the_sums(level: int) -> None:
     assert page["samples"]["stack"].max() < len(stacks["parent"])
     assert stacks["frame"].max() < len(page["frames"]["function"])
     assert page["frames"]["function"].max() < len(page["functions"]["name"])
+
+
+def test_on_a_busy_machine_the_page_counts_calls_as_the_operator_table_does() -> None:
+    samples, ops = RECORDING.table("samples"), RECORDING.table("ops")
+    looks = np.arange(int(ops.array("start_ns").min()), int(ops.array("end_ns").max()), 100_000_000)
+    away = build.table(
+        "samples",
+        len(looks),
+        time_ns=looks,
+        thread=np.full(len(looks), int(ops.array("thread")[0])),
+        stack=np.zeros(len(looks), np.int32),
+        state=["waiting"] * len(looks),
+        reason=["preempted"] * len(looks),
+        weight_ns=np.full(len(looks), 60_000_000),
+    )
+    tables = {t.name: t for t in RECORDING.tables()}
+    tables["samples"] = build.concat("samples", [samples, away])
+    payload, _ = build_payload(Recording(RECORDING.meta, tables), ReportOptions(), LEVELS[0], {})
+    page = decode(payload.encode())["columns"]
+    operator = page["calls"]["kind"][page["optotals"]["call"]] != KINDS.index("module")
+    table = op_table(ops, samples=tables["samples"])
+    assert table.array("self_ns").sum() < 0.8 * table.array("self_wall_ns").sum()
+    assert page["optotals"]["self"][operator].sum() == table.array("self_ns").sum()
+    assert page["optotals"]["total"][operator].sum() == table.array("total_ns").sum()
 
 
 def test_stack_of_a_sample_is_the_recorded_one() -> None:
@@ -105,7 +130,7 @@ def test_an_impossible_budget_is_an_error_with_a_way_out(tmp_path: Path) -> None
 def test_secrets_and_source_stay_out(tmp_path: Path) -> None:
     write_report(RECORDING, tmp_path / "r.html", ReportOptions(no_source=True))
     page = read_page(tmp_path / "r.html")
-    assert page["facts"]["meta"]["environment"]["HF_TOKEN"] == "(masked)"
+    assert page["facts"]["meta"]["environment"]["HF_TOKEN"] == "***"
     assert page["facts"]["source"]["files"] == []
     write_report(RECORDING, tmp_path / "r.html")
     named = [page["strings"][f["file"]] for f in read_page(tmp_path / "r.html")["facts"]["source"]["files"]]
@@ -133,26 +158,32 @@ def test_the_page_ends_its_insights_with_what_is_left_or_that_there_is_nothing(t
     assert read_page(tmp_path / "r.html")["facts"]["closing"] == said.closing
 
 
-def test_damaged_pointers_do_not_break_the_page(tmp_path: Path) -> None:
-    recording = Recording(
+def _damaged(parents: list[int]) -> Recording:
+    return Recording(
         Meta(),
         {
             "frames": build.table("frames", frame=[5], layer=["python"], name=["f"]),
-            "stacks": build.table(
-                "stacks", stack=[1, 2, 3], parent=[2, 1, 99], frame=[5, 5, 7], depth=[1] * 3
-            ),
+            "stacks": build.table("stacks", stack=[1, 2, 3], parent=parents, frame=[5, 5, 7], depth=[1] * 3),
             "samples": build.table(
                 "samples", time_ns=[1, 2, 3], thread=[0, 0, 9], stack=[3, 77, -1], weight_ns=[1, 1, 1]
             ),
             "ops": build.table(
-                "ops", op=[4, 4], parent=[4, 8], start_ns=[5, 9], end_ns=[1, 20], name=["a", "b"]
+                "ops", op=[4, 4], parent=[-1, 8], start_ns=[5, 9], end_ns=[1, 20], name=["a", "b"]
             ),
         },
     )
-    write_report(recording, tmp_path / "d.html")
+
+
+def test_damaged_pointers_do_not_break_the_page(tmp_path: Path) -> None:
+    write_report(_damaged([-1, 1, 99]), tmp_path / "d.html")
     page = read_page(tmp_path / "d.html")["columns"]
     assert page["samples"]["weight"].sum() == 3
     assert page["ops"]["duration"].min() >= 0
+
+
+def test_stacks_in_a_circle_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="circle"):
+        write_report(_damaged([2, 1, 99]), tmp_path / "d.html")
 
 
 def test_hostile_names_cannot_leave_the_data_block(tmp_path: Path) -> None:
@@ -172,7 +203,10 @@ def test_hostile_names_cannot_leave_the_data_block(tmp_path: Path) -> None:
 
 
 def test_diff_page_holds_both(tmp_path: Path) -> None:
-    write_diff_report(RECORDING, training_run(steps=6, slow=2.0), tmp_path / "d.html")
+    slow = training_run(steps=6, slow=2.0)
+    told = comparison_of(RECORDING, slow)
+    write_diff_report(RECORDING, slow, tmp_path / "d.html", told)
+    assert read_page(tmp_path / "d.html", "sonde-data-b")["facts"]["comparison"] == told
     first = read_page(tmp_path / "d.html", "sonde-data")["columns"]
     second = read_page(tmp_path / "d.html", "sonde-data-b")["columns"]
     assert first["samples"]["weight"].sum() < second["samples"]["weight"].sum()

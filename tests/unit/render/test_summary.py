@@ -17,16 +17,16 @@ def losses(*rows: tuple[str, int, str]) -> tuple[dict[str, int], Table]:
 
 def test_a_single_cause_comes_with_its_reason() -> None:
     found = _lost(*losses(("shapes_unavailable", 1, "'ls' is not linked to libtorch_cpu.so")))
-    assert found == "1 lost (shapes_unavailable: 'ls' is not linked to libtorch_cpu.so)"
+    assert found == "lost: 1 shapes_unavailable: 'ls' is not linked to libtorch_cpu.so"
 
 
 def test_one_cause_in_two_processes_with_two_reasons_keeps_its_name() -> None:
-    assert _lost(*losses(("window_failed", 1, "a"), ("window_failed", 2, "b"))) == "3 lost (window_failed)"
+    assert _lost(*losses(("window_failed", 1, "a"), ("window_failed", 2, "b"))) == "lost: 3 window_failed"
 
 
 def test_many_causes_are_named_most_first() -> None:
     found = _lost(*losses(("a", 1, ""), ("b", 5, "x"), ("c", 3, ""), ("d", 2, "")))
-    assert found == "11 lost (5 b, 3 c, 2 d, …)"
+    assert found == "lost: 5 b, 3 c, 2 d, …"
 
 
 def test_a_counted_nothing_is_nothing() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 
 HEADER, BASE, THREAD_START, THREAD_END, MAPPING, UNMAPPING, NODE, PYTHON_NODE, CODE = range(1, 10)
-SAMPLE, WAIT, JIT_CODE, LOSS, COUNTER, BLOCK, STATISTICS, FOOTER, MODULE, READINGS = range(10, 20)
+SAMPLE, WAIT, JIT_CODE, LOSS, COUNTER, BLOCK, STATISTICS, FOOTER, MODULE, READINGS, GAP = range(10, 21)
 
 
 def varint(value: int) -> bytes:
@@ -38,6 +38,12 @@ def crc32c(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
+def preamble(chunks: int = 0, samples: int = 0, cpu_ns: int = 0, waits: int = 0, others: int = 0) -> bytes:
+    """What version 2 begins with."""
+    head = struct.pack("<4sIQQQQQ12x", b"SLG2", 64, chunks, samples, cpu_ns, waits, others)
+    return head + struct.pack("<I", crc32c(head))
+
+
 class Slog:
     """Collects records into chunks. Fields: int is a varint, str/bytes is text, ("z", n) is zigzag."""
 
@@ -53,8 +59,10 @@ class Slog:
         self._payload += bytes([kind]) + varint(len(body)) + body
         return self
 
-    def header(self, pid: int = 42, engine: str = "perf+kernel", python: str = "3.11.7") -> Slog:
-        return self.record(HEADER, 1, pid, 1, 1000, ("z", -5), 100, engine, python, "prog\0arg", 0)
+    def header(
+        self, pid: int = 42, engine: str = "perf+kernel", python: str = "3.11.7", version: int = 1
+    ) -> Slog:
+        return self.record(HEADER, version, pid, 1, 1000, ("z", -5), 100, engine, python, "prog\0arg", 0)
 
     def base(self, time_ns: int, epoch: int = 0) -> Slog:
         return self.record(BASE, time_ns, epoch)

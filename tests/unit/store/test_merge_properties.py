@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.columns import Table
-from sonde.store.assemble import assemble
-from tests.unit.store.logs import LogBuilder
+from sonde.ingest.agent import assemble
+from tests.unit.ingest.logs import LogBuilder
 
 EVAL = "_PyEval_EvalFrameDefault"
 NATIVE = st.lists(st.sampled_from([EVAL, "a", "b", "c"]), max_size=8)

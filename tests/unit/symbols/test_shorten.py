@@ -16,6 +16,11 @@ CASES = {
     "at::native::(anonymous namespace)::add_kernel(at::TensorIteratorBase&, c10::Scalar const&)"
     "::{lambda()#1}::operator()() const::{lambda(float, float)#2}::operator()(float, float) const":
         "at::native::add_kernel::{lambda}",
+    "at::native::(anonymous namespace)::add_kernel(at::TensorIteratorBase&, c10::Scalar const&)"
+    "::'lambda'()::operator()() const::'lambda0'(float, float)::operator()(float, float) const (.cold)":
+        "at::native::add_kernel::{lambda}",  # as LLVM's demangler writes it
+    "void at::internal::invoke_parallel<f(long)::'lambda'(long, long)>(long, long const&) (._omp_fn.0)":
+        "at::internal::invoke_parallel [omp]",
     "std::_Function_handler<void (int), foo(bar)::{lambda(int)#1}>::_M_invoke(std::_Any_data const&, int&&)":
         "std::_Function_handler::_M_invoke",
     "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::append(char const*)":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sonde.store import raw
+from sonde.ingest.agent import log as raw
 from tests.workloads.raw_stacks import python_command, reached_root, run_with_agent
 
 JIT_FLAG = 1

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sonde.ingest.agent import log as raw
+from sonde.ingest.agent.decode import read_raw_log
 from sonde.native import agent_path
-from sonde.store import raw
-from sonde.store.rawlog import read_raw_log
 
 SOURCE = Path(__file__).parent / "regions.cpp"
 LIBIOMP = Path(sys.prefix) / "lib/libiomp5.so"

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sonde.analyze.labels import frame_labels
-from sonde.analyze.quality import quality
-from sonde.store.assemble import assemble
+from sonde.analyze.recording.quality import quality
+from sonde.analyze.samples.labels import frame_labels
+from sonde.ingest.agent import assemble
 from sonde.symbols.resolver import Resolver
 from tests.lifecycle.recorded import run
 

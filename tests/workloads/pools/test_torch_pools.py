@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sonde.analyze.labels import frame_labels
+from sonde.analyze.samples.labels import frame_labels
 from sonde.columns import Table
-from sonde.store.assemble import assemble
+from sonde.ingest.agent import assemble
 from sonde.symbols.resolver import Resolver
 from tests.lifecycle.recorded import run
 

@@ -16,16 +16,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sonde.analyze.quality import quality
+from sonde.analyze.recording.quality import quality
 from sonde.columns import Table
 from sonde.export.collapsed import collapsed_lines
 from sonde.export.profile import profile_of
+from sonde.ingest.agent import assemble
+from sonde.ingest.agent.decode import read_raw_log
+from sonde.ingest.agent.modules import read_module_names
 from sonde.native import agent_path
 from sonde.record.environment import ObserveOptions, python_environment
-from sonde.store.assemble import assemble
-from sonde.store.assemble.modules import read_module_names
 from sonde.store.meta import Meta
-from sonde.store.rawlog import read_raw_log
 from sonde.store.recording import Recording
 from sonde.symbols.resolver import Resolver
 
@@ -34,7 +34,7 @@ RATE_HZ = 400
 
 
 class Profile:
-    """Three verbs over the collapsed on-CPU stacks of a program."""
+    """Three commands over the collapsed on-CPU stacks of a program."""
 
     def __init__(self, tables: dict[str, Table]) -> None:
         self.tables = tables

@@ -39,3 +39,24 @@ def test_memory_that_is_not_there_is_reported_and_not_fatal(walk_harness: Path) 
     assert library.sonde_test_readable(ctypes.addressof(here)) == 1
     assert library.sonde_test_readable(0x10000) == 0
     assert library.sonde_test_readable(0xDEAD000000000000) == 0
+
+
+def test_a_scan_reads_nothing_through_words_that_are_not_code(walk_harness: Path) -> None:
+    library = harness.load(walk_harness)
+    library.sonde_test_faults.restype = ctypes.c_uint64
+    library.sonde_test_walk.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_int]
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_uint64
+    libc.mmap.argtypes = [ctypes.c_uint64, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    size, private_anonymous = 4096, 0x22
+    closed = libc.mmap(0, size, 0, private_anonymous, -1, 0)  # a device, say: reading it is a fault here
+    code = libc.mmap(0, size, 3, private_anonymous, -1, 0)  # generated, and of no known form
+    ctypes.memset(code, 0x06, size)
+    stack = libc.mmap(0, size, 3, private_anonymous, -1, 0)
+    for at in range(stack, stack + size, 8):
+        ctypes.c_uint64.from_address(at).value = closed + 64
+    registers = (ctypes.c_uint64 * 17).in_dll(library, "sonde_test_registers")
+    registers[7], registers[16] = stack, code + 64
+    before = library.sonde_test_faults()
+    library.sonde_test_walk(stack, stack + size, 1 << 7 | 1 << 16, 1)
+    assert library.sonde_test_faults() == before

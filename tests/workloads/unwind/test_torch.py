@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sonde.store import raw
+from sonde.ingest.agent import log as raw
 from tests.workloads.raw_stacks import python_command, python_names, reached_root, run_with_agent
 
 PROGRAM = Path(__file__).parent / "programs/families.py"

@@ -32,3 +32,8 @@ export function counterSeries(model: Model): Counter[] {
     return { name, label: `${who}, ${name}`, process, rate, times, series: [{ name: rate ? `${name} per second` : name, values }] };
   });
 }
+
+// Memory of the program's processes: not Sonde's own counters, and not one reading, which draws no curve.
+export function isResident(counter: Pick<Counter, "name" | "times">): boolean {
+  return /rss_bytes$|pss_bytes$|memory_bytes$/.test(counter.name) && !counter.name.startsWith("agent_") && counter.times.length > 1;
+}

@@ -1,25 +1,11 @@
-// Two recordings side by side: one tree with the weight of both, and a table
-// of functions with the interval of each difference.
-//
-// With steps on both sides, numbers are per steady step and the interval is
-// Welch's, from the spread between steps. Without, they are totals and the
-// interval covers only the sampling itself.
+// Two recordings side by side: one tree with the weight of both. It is a
+// picture; every figure of the comparison comes from Python (data/comparison.ts).
+// With steps on both sides weights are per step, of the steps that were compared.
 
 import type { Model } from "../data/model";
-import { outermost } from "./functions";
 import { TreeBuilder, layout, plainLabel, type Tree } from "./tree";
 import type { Label } from "./source";
 import { rowsOf, type Measure, type Rows } from "./weights";
-
-export interface DiffRow {
-  label: Label;
-  before: number;
-  after: number;
-  low: number; // 95 % interval of after − before
-  high: number;
-  sure: boolean; // the interval does not hold zero
-  self: boolean;
-}
 
 export interface DiffTree {
   tree: Tree;
@@ -31,28 +17,26 @@ export interface DiffTree {
 export interface Side {
   model: Model;
   rows: Rows;
-  step: Int32Array; // steady step of each row, -1 outside; all 0 without steps
+  step: Int32Array; // step of each row, -1 outside; all 0 without steps
   steps: number;
 }
 
-export function perStep(before: Model, after: Model): boolean {
-  return [before, after].every((m) => m.steps.length - m.warmup >= 3);
-}
-
-export function sideOf(model: Model, measure: Measure, byStep: boolean): Side {
+// `steady` are the numbers of the steps that were compared, as ranges; none: totals.
+export function sideOf(model: Model, measure: Measure, steady: [number, number][]): Side {
   const rows = rowsOf(model, measure, { range: null, thread: -1, owners: false });
-  const steady = model.steps.slice(model.warmup);
   const step = new Int32Array(rows.node.length);
-  if (!byStep) return { model, rows, step, steps: 1 };
-  // Only steps that hold rows count: operator windows cover just some of them.
-  const used = new Map<number, number>();
+  const chosen = model.steps.filter((s) => steady.some(([first, last]) => first <= s.number && s.number <= last));
+  if (!chosen.length) return { model, rows, step, steps: 1 };
+  if (measure === "cpu" || measure === "off" || measure === "both") {
+    for (let i = 0; i < step.length; i++) step[i] = findStep(chosen, rows.time[i]);
+    return { model, rows, step, steps: chosen.length };
+  }
+  // Calls are recorded in windows, which are left out of steady steps: of these count the steps that hold any.
+  const after = model.steps.slice(model.warmup);
+  const used = new Set<number>();
   for (let i = 0; i < step.length; i++) {
-    const at = findStep(steady, rows.time[i]);
-    if (at < 0) step[i] = -1;
-    else {
-      if (!used.has(at)) used.set(at, used.size);
-      step[i] = used.get(at)!;
-    }
+    step[i] = findStep(after, rows.time[i]);
+    if (step[i] >= 0) used.add(step[i]);
   }
   return { model, rows, step, steps: Math.max(1, used.size) };
 }
@@ -124,95 +108,4 @@ export function diffTree(before: Side, after: Side, hideRuntime: boolean): DiffT
     return out;
   };
   return { tree, before: upward([sums[0]], 1), after: upward([sums[1]], 1), deviation: upward(sums, 2).map(Math.sqrt) };
-}
-
-export function diffTable(before: Side, after: Side, self: boolean): DiffRow[] {
-  const a = perLabel(before, self);
-  const b = perLabel(after, self);
-  const out: DiffRow[] = [];
-  for (const key of new Set([...a.keys(), ...b.keys()])) {
-    const left = a.get(key);
-    const right = b.get(key);
-    const first = stats(left?.values, left?.squares, before.steps);
-    const second = stats(right?.values, right?.squares, after.steps);
-    const change = second.mean - first.mean;
-    const half = first.margin === null || second.margin === null ? NaN : quantile(first, second) * Math.sqrt(first.margin + second.margin);
-    out.push({
-      label: (right ?? left)!.label, before: first.mean, after: second.mean, low: change - half, high: change + half,
-      sure: Number.isFinite(half) && Math.abs(change) > half, self,
-    });
-  }
-  return out;
-}
-
-interface PerLabel {
-  label: Label;
-  values: Float64Array; // by step
-  squares: number; // of single rows, for the sampling error
-}
-
-function perLabel(side: Side, self: boolean): Map<string, PerLabel> {
-  const { rows, steps } = side;
-  const { source } = rows;
-  const out = new Map<string, PerLabel>();
-  const entries = source.labels.map((label) => {
-    const key = labelKey(label);
-    let entry = out.get(key);
-    if (!entry) out.set(key, (entry = { label, values: new Float64Array(steps), squares: 0 }));
-    return entry;
-  });
-  const outer = self ? null : outermost(rows);
-  for (let i = 0; i < rows.node.length; i++) {
-    const step = side.step[i];
-    if (step < 0) continue;
-    const weight = rows.weight[i];
-    const each = rows.samples ? (weight * weight) / Math.max(1, rows.samples[i]) : 0;
-    if (self) {
-      const entry = entries[source.key[rows.node[i]]];
-      entry.values[step] += weight;
-      entry.squares += each;
-      continue;
-    }
-    for (let at = rows.node[i]; at >= 0; at = source.parent[at]) {
-      if (!outer![at]) continue;
-      const entry = entries[source.key[at]];
-      entry.values[step] += weight;
-      entry.squares += each;
-    }
-  }
-  for (const [key, entry] of out) if (!entry.values.some((v) => v > 0)) out.delete(key);
-  return out;
-}
-
-interface Stats {
-  mean: number;
-  margin: number | null; // variance of the mean
-  degrees: number;
-}
-
-function stats(values: Float64Array | undefined, squares = 0, steps: number): Stats {
-  if (!values) return { mean: 0, margin: 0, degrees: Math.max(1, steps - 1) };
-  const n = values.length;
-  const mean = values.reduce((x, y) => x + y, 0) / n;
-  if (n < 2) return { mean, margin: squares > 0 ? squares : null, degrees: 1000 };
-  const variance = values.reduce((sum, v) => sum + (v - mean) ** 2, 0) / (n - 1);
-  return { mean, margin: variance / n, degrees: n - 1 };
-}
-
-// Student's 97.5 % quantile at Welch's degrees of freedom.
-function quantile(a: Stats, b: Stats): number {
-  const [x, y] = [a.margin ?? 0, b.margin ?? 0];
-  const degrees = x + y > 0 ? (x + y) ** 2 / (x ** 2 / a.degrees + y ** 2 / b.degrees) : 1000;
-  return studentQuantile(degrees);
-}
-
-export function studentQuantile(degrees: number): number {
-  const table = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
-  const d = Math.max(1, degrees);
-  if (d <= 10) {
-    const low = Math.floor(d);
-    const next = table[Math.min(9, low)];
-    return table[low - 1] + (next - table[low - 1]) * (d - low);
-  }
-  return 1.96 + 2.37 / d + 2.8 / (d * d); // within 0.005 of the table above ten
 }

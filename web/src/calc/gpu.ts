@@ -13,6 +13,15 @@ export interface DeviceRow {
   communication: number;
   copy: number;
   overlap: number; // communication at the same time as compute
+  split: IdleSplit | null; // known for the whole recording, not for a range
+}
+
+// Why the device was idle, as `sonde show REC gpu` splits it; the four add up to the idle time.
+export interface IdleSplit {
+  host: number;
+  kernel: number;
+  sync: number;
+  other: number;
 }
 
 type Interval = [number, number];
@@ -43,6 +52,7 @@ export function intersection(a: Interval[], b: Interval[]): number {
 }
 
 export function deviceRows(model: Model, range: [number, number] | null): DeviceRow[] {
+  if (!range && model.facts.devices) return model.facts.devices.map(told);
   const rows = model.rows("kernels");
   const groups = new Map<string, { process: number; device: number; byWork: Interval[][] }>();
   for (let i = 0; i < rows; i++) {
@@ -70,7 +80,13 @@ export function deviceRows(model: Model, range: [number, number] | null): Device
     return {
       process, device, events: byWork.reduce((n, list) => n + list.length, 0), window, busy, idle: window - busy,
       compute: lengthOf(parts[0]), communication: lengthOf(parts[1]), copy: lengthOf(parts[2]),
-      overlap: intersection(parts[0], parts[1]),
+      overlap: intersection(parts[0], parts[1]), split: null,
     };
   });
+}
+
+function told(fact: Record<string, number>): DeviceRow {
+  const { process, device, events, window, busy, idle, compute, communication, copy, overlap } = fact;
+  const split = { host: fact.idle_host, kernel: fact.idle_kernel, sync: fact.idle_sync, other: fact.idle_other };
+  return { process, device, events, window, busy, idle, compute, communication, copy, overlap, split };
 }

@@ -1,6 +1,7 @@
 // Time per source line. "From the line" is additive: each sample counts for the
 // innermost line of the user's own files; "total" also counts lines further up.
 
+import { clipped } from "./clip";
 import { CATEGORIES, type Model } from "../data/model";
 import { outermostBy } from "./functions";
 
@@ -70,19 +71,19 @@ function sampled(
     nearest[i] = own[i] >= 0 ? own[i] : parent[i] >= 0 ? nearest[parent[i]] : -1;
   }
   const total = new Float64Array(parent.length);
-  const time = model.column("samples", "time");
   const stack = model.column("samples", "stack");
-  const weight = model.column("samples", "weight");
-  for (let i = 0; i < time.length; i++) {
-    if (range && (time[i] < range[0] || time[i] > range[1])) continue;
-    total[stack[i]] += weight[i];
+  const inside = clipped(model, range);
+  for (let i = 0; i < stack.length; i++) {
+    const weight = inside(i);
+    if (!weight) continue;
+    total[stack[i]] += weight;
     const key = nearest[stack[i]];
     if (key < 0) continue;
     const home = fileOf(places[key][0]);
     const row = lineOf(home, places[key][1]);
-    row.own[model.category[i]] += weight[i];
-    row.sum += weight[i];
-    home.sum += weight[i];
+    row.own[model.category[i]] += weight;
+    row.sum += weight;
+    home.sum += weight;
   }
   for (let i = parent.length - 1; i >= 0; i--) if (parent[i] >= 0) total[parent[i]] += total[i];
   const outer = outermostBy(parent, own, places.length);

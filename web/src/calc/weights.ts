@@ -2,6 +2,7 @@
 // allocations, restricted to the selected range, thread and state.
 
 import type { Model } from "../data/model";
+import { clipped } from "./clip";
 import { opSource, sampleSource, type Source } from "./source";
 
 export type Measure = "cpu" | "off" | "both" | "ops" | "gpu" | "memory";
@@ -91,12 +92,12 @@ function sampleRows(model: Model, measure: "cpu" | "off" | "both", filter: Filte
   const owner = total ? model.column("samples", "owner") : [];
   const state = total ? model.column("samples", "state") : [];
   const stack = total ? model.column("samples", "stack") : [];
-  const weight = total ? model.column("samples", "weight") : [];
+  const inside = total ? clipped(model, filter.range) : () => 0;
   const count = total ? model.column("samples", "count") : [];
   const picked: number[] = [];
   for (let i = 0; i < total; i++) {
     if (measure === "cpu" ? state[i] === 3 : measure === "off" ? state[i] !== 3 : false) continue;
-    if (filter.range && (time[i] < filter.range[0] || time[i] > filter.range[1])) continue;
+    if (filter.range && !inside(i)) continue;
     const who = filter.owners && owner[i] >= 0 ? owner[i] : thread[i];
     if (filter.thread >= 0 && who !== filter.thread) continue;
     picked.push(i);
@@ -106,7 +107,7 @@ function sampleRows(model: Model, measure: "cpu" | "off" | "both", filter: Filte
     source,
     node: take(waits ? waits.rowNode : stack, picked),
     group: picked.map((i) => (filter.owners && owner[i] >= 0 ? owner[i] : thread[i])),
-    weight: take(weight, picked),
+    weight: Float64Array.from(picked, inside),
     time: take(time, picked),
     samples: take(count, picked),
     unit: "time",

@@ -2,31 +2,33 @@
 // is the mean of both, so that what vanished can still be seen.
 
 import { useMemo, useRef } from "preact/hooks";
-import { diffTable, diffTree, perStep, sideOf, type DiffRow } from "../calc/diff";
+import { diffTree, sideOf } from "../calc/diff";
 import { measuresOf, type Measure } from "../calc/weights";
-import { median } from "../calc/steps";
+import { comparisonOf, firstTable, rowsOfTable, type Comparison, type ComparisonRow } from "../data/comparison";
 import { FlameChart, amount } from "../ui/flamechart";
-import { Choice, Empty, ExportMenu, Legend, linkItem, pictureItems, Toggle } from "../ui/parts";
+import { Choice, Empty, ExportMenu, Legend, linkItem, Pick, pictureItems, Toggle } from "../ui/parts";
 import { DataTable } from "../ui/table";
 import type { Chart } from "../draw/chart";
 import type { ViewProps } from "../ui/context";
-import type { Model } from "../data/model";
 import * as format from "../calc/format";
+
+// Parts of a program vary more from run to run than the whole; as ROW_SCATTER in sonde/compare/rows.py.
+const ROW_SCATTER = 2;
 
 export function DiffView({ model, before, store, theme, match }: ViewProps) {
   const after = model;
   const first = before!;
+  const comparison = comparisonOf(after);
   const shared = useMemo(() => measuresOf(first).filter((m) => measuresOf(after).includes(m)), [first, after]);
   const measure = (shared.includes(store.get("flame.measure", "") as Measure) ? store.get("flame.measure", "") : shared[0]) as Measure;
-  const byStep = perStep(first, after) && store.get("diff.per", "step") === "step";
   const hide = store.flag("flame.hide", true);
-  const self = store.get("diff.by", "self") === "self";
-  const everything = store.flag("diff.all", false);
   const chart = useRef<Chart | null>(null);
-  const sides = useMemo(() => (measure ? ([sideOf(first, measure, byStep), sideOf(after, measure, byStep)] as const) : null), [first, after, measure, byStep]);
-  const both = useMemo(() => (sides ? diffTree(sides[0], sides[1], hide) : null), [sides, hide]);
-  const table = useMemo(() => (sides ? diffTable(sides[0], sides[1], self) : []), [sides, self]);
-  if (!sides || !both) {
+  const both = useMemo(() => {
+    if (!measure || !comparison) return null;
+    const { a, b } = comparison.steady;
+    return diffTree(sideOf(first, measure, b.length ? a : []), sideOf(after, measure, a.length ? b : []), hide);
+  }, [first, after, measure, hide]);
+  if (!comparison || !both) {
     return (
       <Empty title="Nothing to compare" command="sonde diff before.sonde after.sonde --html diff.html">
         The two recordings have no kind of data in common.
@@ -34,26 +36,22 @@ export function DiffView({ model, before, store, theme, match }: ViewProps) {
     );
   }
   const unit = both.tree;
-  const [a, b] = [both.before[0], both.after[0]];
-  const rows = table.filter((row) => (!hide || !row.label.runtime) && (everything || row.sure) && (!match.active || match.test(row.label.name)));
-  const appeared = table.filter((row) => row.before === 0 && row.after > 0.002 * b && !row.label.runtime).sort((x, y) => y.after - x.after);
-  const vanished = table.filter((row) => row.after === 0 && row.before > 0.002 * a && !row.label.runtime).sort((x, y) => y.before - x.before);
   const colour = (node: number) => {
     const change = both.after[node] - both.before[node];
     const most = Math.max(both.after[node], both.before[node]) || 1;
-    // What sampling alone could have done stays grey.
-    const noise = both.deviation[node];
+    // What sampling or another run alone could have done stays grey.
+    const runs = ROW_SCATTER * (comparison.scatter?.deviation ?? 0) * Math.hypot(both.before[node], both.after[node]);
+    const noise = 2 * Math.hypot(both.deviation[node], runs);
     const sure = Math.max(0, Math.min(1, (Math.abs(change) - noise) / (noise + 0.001 * unit.sum)));
     return Math.sign(change) * Math.sqrt(Math.abs(change) / most) * sure;
   };
   return (
     <section class="view" data-view="diff">
       <div class="verdict">
-        <h1 data-role="diff-verdict">{headline(first, after, a, b, unit.unit)}</h1>
-        <p>
-          Before, {String(first.facts.title)}: {amount(unit, a)}; after, {String(after.facts.title)}: {amount(unit, b)} of {sides[0].rows.whole.split(" of ")[0]}
-          {byStep ? ` per steady step (${sides[0].steps} and ${sides[1].steps} steps)` : " in all"}.
-        </p>
+        <h1 data-role="diff-verdict">{comparison.headline}</h1>
+        {comparison.notes.map((line) => (
+          <p data-role="diff-note">{line}</p>
+        ))}
       </div>
       <div class="bar">
         <Choice
@@ -62,7 +60,6 @@ export function DiffView({ model, before, store, theme, match }: ViewProps) {
           options={shared.map((m) => [m, { cpu: "On CPU", off: "Off CPU", both: "Both", ops: "Operators", gpu: "GPU", memory: "Memory" }[m]])}
           onChange={(v) => store.set({ "flame.measure": v, "diff.zoom": null })}
         />
-        {perStep(first, after) && <Choice label="Per" value={byStep ? "step" : "all"} options={[["step", "Per steady step"], ["all", "In all"]]} onChange={(v) => store.set({ "diff.per": v })} />}
         <Toggle name="hide" on={hide} title="Hide interpreter and dispatcher frames" onChange={(on) => store.set({ "flame.hide": on ? null : "0" })}>
           Hide runtime
         </Toggle>
@@ -91,89 +88,59 @@ export function DiffView({ model, before, store, theme, match }: ViewProps) {
           ["change", `${both.after[node] >= both.before[node] ? "+" : "−"}${amount(unit, Math.abs(both.after[node] - both.before[node]))}`],
         ]}
       />
-      {(appeared.length > 0 || vanished.length > 0) && (
-        <div class="cards">
-          <Names title="Appeared" note="only in the second" rows={appeared} value={(row) => amount(unit, row.after)} />
-          <Names title="Vanished" note="only in the first" rows={vanished} value={(row) => amount(unit, row.before)} />
-        </div>
-      )}
+      <Tables comparison={comparison} store={store} match={match} />
+    </section>
+  );
+}
+
+function Tables({ comparison, store, match }: { comparison: Comparison; store: ViewProps["store"]; match: ViewProps["match"] }) {
+  const key = (table: { dimension: string; source: string }) => `${table.dimension}, ${table.source}`;
+  const wanted = store.get("diff.table", "");
+  const table = comparison.tables.find((t) => key(t) === wanted) ?? firstTable(comparison);
+  const everything = store.flag("diff.all", false);
+  if (!table) return null;
+  const rows = rowsOfTable(comparison, table).filter((row) => (everything || row.sure) && (!match.active || match.test(row.name)));
+  const significant = comparison.rows.some((row) => row.sure);
+  return (
+    <>
       <div class="bar">
-        <Choice label="By" value={self ? "self" : "total"} options={[["self", "Self"], ["total", "Total"]]} onChange={(v) => store.set({ "diff.by": v })} />
-        <Toggle name="all" on={everything} title="Also show rows whose interval holds zero" onChange={(on) => store.set({ "diff.all": on ? "1" : null })}>
-          Also uncertain
+        <Pick label="Table" value={key(table)} options={comparison.tables.map((t) => [key(t), t.title])} onChange={(v) => store.set({ "diff.table": v })} />
+        <Toggle name="all" on={everything} title="Also show rows that are not significant" onChange={(on) => store.set({ "diff.all": on ? "1" : null })}>
+          All rows
         </Toggle>
-        <span class="note">{byStep ? "95 % intervals from the spread between steps (Welch)" : "95 % intervals cover sampling only, not the difference between runs"}</span>
+        <span class="note" data-role="diff-rows">{significant ? "Significant differences (FDR 5 %), with 95 % intervals" : "No significant differences (FDR 5 %)"}</span>
       </div>
-      <DataTable<DiffRow>
+      <DataTable<ComparisonRow>
         id="diff"
         store={store}
         rows={rows}
         sort="size"
         file="diff"
         height="60vh"
-        note={everything ? undefined : "only rows whose 95 % interval does not hold zero"}
+        note={everything ? undefined : "only significant rows"}
         columns={[
-          { id: "name", title: "Function", meaning: "Function, operator or module", width: "minmax(110px, 1fr)", value: (row) => row.label.name, show: (row) => <><i class="dot" style={{ background: theme.layer[row.label.layer] }} />{row.label.name}</> },
-          { id: "before", title: "Before", meaning: "In the first recording", width: "100px", wide: true, value: (row) => row.before, show: (row) => amount(unit, row.before) },
-          { id: "after", title: "After", meaning: "In the second recording", width: "100px", wide: true, value: (row) => row.after, show: (row) => amount(unit, row.after) },
-          { id: "size", title: "Change", meaning: "After less before; sorted by size", width: "100px", value: (row) => Math.abs(row.after - row.before), show: (row) => <span class={row.after > row.before ? "worse" : "better"}>{signed(row.after - row.before, (v) => amount(unit, v))}</span> },
-          { id: "interval", title: "95 % interval", meaning: "Where the true change lies, with 95 % confidence", width: "minmax(150px, 200px)", value: (row) => row.low, show: (row) => (Number.isFinite(row.low) ? `${signed(row.low, (v) => amount(unit, v))} … ${signed(row.high, (v) => amount(unit, v))}` : "unknown") },
-          { id: "ratio", title: "Ratio", meaning: "After divided by before", width: "80px", wide: true, value: (row) => row.after / row.before, show: (row) => (row.before > 0 ? `× ${format.digits(row.after / row.before)}` : "new") },
+          { id: "name", title: "Name", meaning: table.title, width: "minmax(110px, 1fr)", value: (row) => row.name },
+          { id: "before", title: "A", meaning: "In the first recording", width: "100px", wide: true, value: (row) => row.a, show: (row) => shown(row, row.a) },
+          { id: "after", title: "B", meaning: "In the second recording", width: "100px", wide: true, value: (row) => row.b, show: (row) => shown(row, row.b) },
+          { id: "size", title: "Change", meaning: "B less A; sorted by size", width: "100px", value: (row) => Math.abs(row.difference), show: (row) => <span class={row.difference > 0 ? "worse" : "better"}>{signed(row, row.difference)}</span> },
+          { id: "interval", title: "95 % interval", meaning: "Where the true change lies, with 95 % confidence", width: "minmax(150px, 200px)", value: (row) => row.low ?? NaN, show: (row) => (row.low === null || row.high === null ? "not known" : `${signed(row, row.low)} … ${signed(row, row.high)}`) },
+          { id: "note", title: "", meaning: "new, gone, moved, renamed, fused or another instruction set", width: "80px", wide: true, value: (row) => noteOf(row) },
         ]}
       />
-    </section>
+    </>
   );
 }
 
-function Names(props: { title: string; note: string; rows: DiffRow[]; value: (row: DiffRow) => string }) {
-  return (
-    <article class="card">
-      <header>
-        <h2>{props.title}</h2>
-        <span class="note">{props.note}, at least 0.2 % of the time</span>
-      </header>
-      <div class="chips">
-        {props.rows.slice(0, 30).map((row) => (
-          <span>
-            <bdi>{row.label.name}</bdi> <b>{props.value(row)}</b>
-          </span>
-        ))}
-        {!props.rows.length && <span>nothing</span>}
-      </div>
-    </article>
-  );
+function noteOf(row: ComparisonRow): string {
+  return row.note || (row.a === 0 ? "new" : row.b === 0 ? "gone" : "");
 }
 
-function headline(first: Model, after: Model, a: number, b: number, unit: "time" | "bytes"): string {
-  const told = after.facts.comparison;
-  if (told?.verdict) {
-    const ratio = typeof told.ratio === "number" ? `: ratio ${format.digits(told.ratio)} (${format.digits(told.low)} to ${format.digits(told.high)})` : "";
-    return `Verdict: ${told.verdict}${ratio}.`;
-  }
-  const steps = [first, after].map((m) => m.steps.slice(m.warmup).map((s) => s.end - s.start));
-  if (steps.every((s) => s.length >= 3)) {
-    const [x, y] = steps.map((s) => median(s));
-    const [lowX, highX] = medianInterval(steps[0]);
-    const [lowY, highY] = medianInterval(steps[1]);
-    const word = highY < lowX ? "faster" : lowY > highX ? "slower" : null;
-    const text = `a steady step takes ${format.time(x)} before and ${format.time(y)} after (× ${format.digits(y / x)})`;
-    return word ? `The second is ${word}: ${text}.` : `No sure difference: ${text}, within the spread between steps.`;
-  }
-  const show = unit === "time" ? format.time : format.bytes;
-  return `${show(a)} before, ${show(b)} after (× ${format.digits(b / a)}); without steps, runs of different length cannot be judged.`;
+function shown(row: ComparisonRow, value: number): string {
+  return row.measure === "ms" ? format.time(value * 1e6) : format.bytes(value);
 }
 
-// 95 % interval of the median by order statistics.
-function medianInterval(values: number[]): [number, number] {
-  const sorted = [...values].sort((a, b) => a - b);
-  const half = 0.98 * Math.sqrt(sorted.length);
-  const low = Math.max(0, Math.floor(sorted.length / 2 - half));
-  const high = Math.min(sorted.length - 1, Math.ceil(sorted.length / 2 + half));
-  return [sorted[low], sorted[high]];
-}
-
-function signed(value: number, show: (value: number) => string): string {
-  return `${value < 0 ? "−" : "+"}${show(Math.abs(value))}`;
+function signed(row: ComparisonRow, value: number): string {
+  return `${value < 0 ? "−" : "+"}${shown(row, Math.abs(value))}`;
 }
 
 function rgb(colour: [number, number, number]): string {

@@ -1,12 +1,20 @@
 // GPU: how busy each device was and with what, and which kernels took it.
 
 import { useMemo } from "preact/hooks";
-import { deviceRows, type DeviceRow } from "../calc/gpu";
+import { deviceRows, type DeviceRow, type IdleSplit } from "../calc/gpu";
 import { Empty } from "../ui/parts";
 import { DataTable } from "../ui/table";
 import type { ViewProps } from "../ui/context";
 import { GPU_WORK, type Model } from "../data/model";
 import * as format from "../calc/format";
+
+// Idle time by cause, in the words of `sonde show REC gpu`.
+const IDLE: [keyof IdleSplit, string, string][] = [
+  ["host", "Idle: host", "Idle because the host had not launched the next work yet"],
+  ["kernel", "Idle: gap", "Between queued kernels, below 30 µs each: the device's own turn-around"],
+  ["sync", "Idle: sync", "The launching thread sat in a call that waits for the device"],
+  ["other", "Idle: other", "Work was queued but waited for another stream or an event, or its launch is not in the trace"],
+];
 
 interface KernelRow {
   name: string;
@@ -41,12 +49,17 @@ export function GpuView({ model, store, theme, match }: ViewProps) {
         sort="device"
         file="devices"
         height="300px"
-        note="percentages are of the window: first start to last end of work on the device"
+        note={`percentages are of the window: first start to last end of work on the device${range ? "; why it was idle is known for the whole recording only" : ""}`}
         columns={[
-          { id: "device", title: "Device", meaning: "Device and the process that used it", width: "minmax(110px, 1fr)", value: (d) => `GPU ${d.device} · process ${d.process}` },
+          { id: "device", title: "Device", meaning: "Device and the process that used it", width: "minmax(150px, 1fr)", value: (d) => `GPU ${d.device} · process ${d.process}` },
           { id: "window", title: "Window", meaning: "From the first start to the last end", width: "90px", wide: true, value: (d) => d.window, show: (d) => format.time(d.window) },
           { id: "busy", title: "Busy", meaning: "At least one kernel or copy was running", width: "120px", value: (d) => d.busy, show: (d) => `${format.time(d.busy)}  ${format.percent(d.busy / d.window)}`, bar: (d) => d.busy / d.window },
           { id: "idle", title: "Idle", meaning: "Nothing was running", width: "120px", value: (d) => d.idle, show: (d) => `${format.time(d.idle)}  ${format.percent(d.idle / d.window)}` },
+          ...IDLE.map(([id, title, meaning]) => ({
+            id: `idle_${id}`, title, meaning, width: "104px", wide: true,
+            value: (d: DeviceRow) => d.split?.[id] ?? -1,
+            show: (d: DeviceRow) => (d.split ? format.time(d.split[id]) : "–"),
+          })),
           { id: "compute", title: "Compute", meaning: "Union of compute kernels", width: "120px", wide: true, value: (d) => d.compute, show: (d) => `${format.time(d.compute)}  ${format.percent(d.compute / d.window)}` },
           { id: "comm", title: "Communication", meaning: "Union of collectives", width: "136px", wide: true, value: (d) => d.communication, show: (d) => `${format.time(d.communication)}  ${format.percent(d.communication / d.window)}` },
           { id: "overlap", title: "Overlapped", meaning: "Communication at the same time as compute, as a share of communication", width: "110px", wide: true, value: (d) => d.overlap, show: (d) => (d.communication ? format.percent(d.overlap / d.communication) : "–") },
@@ -65,6 +78,7 @@ export function GpuView({ model, store, theme, match }: ViewProps) {
         note={
           <>
             percentages are of {format.time(sum)}, all device time{range ? " in the range" : ""}
+            {kept.before_trace ? `; ${format.count(kept.before_trace)} events were launched before the trace began` : ""}
             {kept.without_launch ? `; ${format.count(kept.without_launch)} events have no launch in the trace` : ""}
             {kept.pruned && range ? `; ${format.count(kept.pruned)} short events are not in this page` : ""}
           </>

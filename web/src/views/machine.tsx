@@ -37,7 +37,7 @@ export function MachineView({ model, store, theme, match }: ViewProps) {
   return (
     <section class="view" data-view="machine">
       <div class="bar">
-        <span class="note">What a colleague needs to repeat this run. Values whose name says secret are masked.</span>
+        <span class="note">What a colleague needs to repeat this run. Values that look like secrets are hidden.</span>
         <ExportMenu
           items={[
             ["Copy as Markdown for an issue", () => void copyText(markdown())],

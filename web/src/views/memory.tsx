@@ -8,7 +8,7 @@ import { DataTable } from "../ui/table";
 import type { ViewProps } from "../ui/context";
 import type { Model } from "../data/model";
 import * as format from "../calc/format";
-import { counterSeries } from "../calc/counters";
+import { counterSeries, isResident } from "../calc/counters";
 
 interface PeakRow {
   op: string;
@@ -20,7 +20,7 @@ interface PeakRow {
 
 export function MemoryView({ model, store, theme, match }: ViewProps) {
   const devices = useMemo(() => memoryCurves(model), [model]);
-  const resident = useMemo(() => counterSeries(model).filter((c) => /rss_bytes$|pss_bytes$|memory_bytes$/.test(c.name)), [model]);
+  const resident = useMemo(() => counterSeries(model).filter(isResident), [model]);
   if (!devices.length && !resident.length) {
     return (
       <Empty title="No memory was recorded" command="sonde run --window auto your_script.py">
@@ -31,12 +31,13 @@ export function MemoryView({ model, store, theme, match }: ViewProps) {
   return (
     <section class="view" data-view="memory">
       {devices.map((d) => {
-        const peak = (model.facts.peaks ?? []).find((p: any) => p.device === d.device);
+        const peak = (model.facts.peaks ?? []).find((p: any) => p.device === d.device && p.process === d.process);
         const rows = peak ? peakRows(model, peak).filter((row) => !match.active || match.test(row.op) || match.test(row.module) || match.test(row.category)) : [];
+        const categories = rows.some((row) => row.category !== "unknown");
         return (
           <CurveCard
-            title={<>In use by the allocator, <bdi>{d.device}</bdi></>}
-            note={peak && `peak ${format.bytes(peak.bytes)} at ${format.time(peak.time)}; frees of blocks allocated before the window can make it negative`}
+            title={<>In use by the framework, <bdi>{d.device}</bdi>{devices.length > 1 && d.device === "cpu" ? ` of process ${d.process}` : ""}</>}
+            note={peak && `peak ${format.bytes(peak.bytes)} at ${format.time(peak.time)}${d.windows > 1 ? `; ${d.windows} windows, what happens between them is not seen` : ""}`}
             file="memory"
             unit="bytes"
             label={`Memory in use on ${d.device}`}
@@ -49,7 +50,8 @@ export function MemoryView({ model, store, theme, match }: ViewProps) {
             {rows.length > 0 && (
               <>
                 <p class="note">
-                  Alive at the peak: {format.count(peak.blocks)} blocks, {format.bytes(peak.known)} of {format.bytes(peak.bytes)} allocated inside the recording
+                  Alive at the peak: {format.count(peak.blocks)} blocks that were seen, {format.bytes(peak.known)} of {format.bytes(peak.bytes)}
+                  {categories ? "" : "; what they are for is not known: this recording has no marks of phases (forward, backward) and no list of parameters"}
                 </p>
                 <DataTable<PeakRow>
                   id={`peak`}
@@ -59,11 +61,11 @@ export function MemoryView({ model, store, theme, match }: ViewProps) {
                   file="memory-at-peak"
                   height="340px"
                   columns={[
-                    { id: "op", title: "Allocated by", meaning: "Operator around the allocation", width: "minmax(110px, 1fr)", value: (row) => row.op },
+                    { id: "op", title: "Allocated by", meaning: "Operator that asked for the memory", width: "minmax(110px, 1fr)", value: (row) => row.op },
                     { id: "module", title: "Module", meaning: "Module around the allocation", width: "minmax(100px, 0.7fr)", wide: true, value: (row) => row.module },
-                    { id: "category", title: "Category", meaning: "Parameter, gradient, optimizer state, activation, temporary, input or unknown", width: "minmax(84px, 120px)", value: (row) => row.category },
+                    ...(categories ? [{ id: "category", title: "Category", meaning: "Parameter, gradient, optimizer state, activation, temporary, input or unknown", width: "minmax(84px, 120px)", value: (row: PeakRow) => row.category }] : []),
                     { id: "bytes", title: "Bytes", meaning: "Bytes alive at the peak", width: "minmax(84px, 110px)", value: (row) => row.bytes, show: (row) => format.bytes(row.bytes), bar: (row) => row.bytes / Math.max(1, peak.known) },
-                    { id: "blocks", title: "Blocks", meaning: "Number of blocks", width: "80px", wide: true, value: (row) => row.blocks, show: (row) => format.count(row.blocks) },
+                    { id: "blocks", title: "Blocks", meaning: "Number of blocks that were seen; – for those that live through the whole window", width: "80px", wide: true, value: (row) => row.blocks, show: (row) => (row.blocks ? format.count(row.blocks) : "–") },
                   ]}
                 />
               </>
@@ -81,35 +83,46 @@ export function MemoryView({ model, store, theme, match }: ViewProps) {
   );
 }
 
-function memoryCurves(model: Model): { device: string; times: number[]; series: Series[] }[] {
-  const rows = model.rows("memory");
-  const groups = new Map<number, number[]>();
-  for (let i = 0; i < rows; i++) {
-    const device = model.column("memory", "device")[i];
-    if (!groups.has(device)) groups.set(device, []);
-    groups.get(device)!.push(i);
+interface Curve {
+  process: number;
+  device: string;
+  windows: number;
+  times: number[];
+  series: Series[];
+}
+
+// One curve per process and device; between two windows nothing is known, so nothing is drawn.
+function memoryCurves(model: Model): Curve[] {
+  const column = (name: string) => model.column("memory", name);
+  const groups = new Map<string, number[]>();
+  for (let i = 0; i < model.rows("memory"); i++) {
+    const key = `${column("process")[i]}:${column("device")[i]}`;
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key)!.push(i);
   }
-  return [...groups].map(([device, list]) => {
-    const series: Series[] = [{ name: "in use", values: list.map((i) => model.column("memory", "allocated")[i]) }];
-    if (list.some((i) => model.column("memory", "reserved")[i] > 0)) series.push({ name: "reserved", values: list.map((i) => model.column("memory", "reserved")[i]) });
-    return { device: model.text(device), times: list.map((i) => model.column("memory", "time")[i]), series };
+  return [...groups.values()].map((list) => {
+    const times: number[] = [];
+    const used: (number | null)[] = [];
+    const held: (number | null)[] = [];
+    const windows = new Set(list.map((i) => column("window")[i])).size;
+    list.forEach((i, at) => {
+      if (at && column("window")[i] !== column("window")[list[at - 1]]) {
+        times.push(column("time")[list[at - 1]]);
+        used.push(null);
+        held.push(null);
+      }
+      times.push(column("time")[i]);
+      used.push(column("allocated")[i]);
+      held.push(column("reserved")[i]);
+    });
+    const series: Series[] = [{ name: "in use", values: used }];
+    if (held.some((v) => v !== null && v > 0)) series.push({ name: "reserved", values: held });
+    return { process: column("process")[list[0]], device: model.text(column("device")[list[0]]), windows, times, series };
   });
 }
 
 function peakRows(model: Model, peak: any): PeakRow[] {
-  return peak.rows.map(([op, category, bytes, blocks]: [number, number, number, number]) => {
-    const call = op >= 0 ? model.column("opnodes", "call")[model.column("ops", "node")[op]] : -1;
-    return {
-      op: call >= 0 ? model.text(model.column("calls", "name")[call]) : "(outside any operator)",
-      module: call >= 0 ? model.text(model.column("calls", "module")[call]) : "",
-      category: model.text(category), bytes, blocks,
-    };
-  }).reduce((merged: PeakRow[], row: PeakRow) => {
-    const same = merged.find((m) => m.op === row.op && m.module === row.module && m.category === row.category);
-    if (same) {
-      same.bytes += row.bytes;
-      same.blocks += row.blocks;
-    } else merged.push(row);
-    return merged;
-  }, []);
+  return peak.rows.map(([op, module, category, bytes, blocks]: number[]) => ({
+    op: model.text(op), module: model.text(module), category: model.text(category), bytes, blocks,
+  }));
 }

@@ -47,7 +47,7 @@ export function OperatorsView(props: ViewProps) {
   }
   columns.push(
     { id: "calls", title: "Calls", meaning: "Number of calls in the recorded windows", width: "70px", value: (row) => row.calls, show: (row) => format.count(row.calls) },
-    { id: "self", title: "Self CPU", meaning: "Wall time inside the call, less the calls it made", width: "minmax(112px, 146px)", value: (row) => row.self, show: (row) => `${format.time(row.self)}  ${format.percent(row.self / sum)}`, bar: (row) => row.self / sum },
+    { id: "self", title: "Self CPU", meaning: "Time inside the call, less the calls it made and the time in which its thread was ready but off the CPU", width: "minmax(112px, 146px)", value: (row) => row.self, show: (row) => `${format.time(row.self)}  ${format.percent(row.self / sum)}`, bar: (row) => row.self / sum },
     { id: "total", title: "Total CPU", meaning: "Wall time inside the call with everything it called", width: "100px", wide: true, value: (row) => row.total, show: (row) => format.time(row.total) },
     { id: "mean", title: "Per call", meaning: "Self time divided by calls", width: "90px", wide: true, value: (row) => row.self / row.calls, show: (row) => format.time(row.self / row.calls) },
   );

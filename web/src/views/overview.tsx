@@ -27,7 +27,17 @@ export function OverviewView(props: ViewProps) {
   const given = !range && model.facts.verdict;
   return (
     <section class="view overview" data-view="overview">
+      {(model.facts.notes ?? []).length > 0 && (
+        <ul class="notes" data-role="notes">
+          {model.facts.notes.map((note: string) => (
+            <li>
+              <bdi>{note}</bdi>
+            </li>
+          ))}
+        </ul>
+      )}
       <div class="verdict">
+        {!range && model.facts.taken_away && <p data-role="taken">{model.facts.taken_away}</p>}
         <h1 data-role="verdict">
           <bdi>{given || said.sentence}</bdi>
         </h1>
@@ -70,7 +80,7 @@ function Layers({ model, store, theme }: ViewProps) {
     list.push({ name: "All threads, on CPU", sums: every.sums.map((v, i) => (i === WAIT ? 0 : v)), all: every.running, note: `${format.count(every.samples)} samples` });
     if (main >= 0) {
       const own = layerSums(model, stretch, main);
-      list.push({ name: "Main thread, with waiting", sums: own.sums, all: own.all, note: `${format.count(own.samples)} samples` });
+      list.push({ name: "Main thread, with waiting", sums: own.sums, all: own.all, note: `${format.count(own.samples)} samples${own.taken > 0.1 * (own.all + own.taken) ? `; ${format.time(own.taken)} more ready but off the CPU` : ""}` });
     }
     return list;
   }, [model, stretch?.[0], stretch?.[1]]);

@@ -8,6 +8,7 @@ import * as format from "../calc/format";
 export function QualityBox({ model }: { model: Model }) {
   const lines = useMemo(() => qualityLines(model), [model]);
   const losses: [string, number, string, string][] = model.facts.losses ?? [];
+  const causes = new Set(losses.map(([cause]) => cause)).size;
   return (
     <article class="card" data-role="quality">
       <header>
@@ -23,7 +24,7 @@ export function QualityBox({ model }: { model: Model }) {
       </dl>
       {losses.length > 0 && (
         <details>
-          <summary>What is missing or doubtful ({losses.length} {losses.length === 1 ? "cause" : "causes"})</summary>
+          <summary>What is missing or doubtful ({causes} {causes === 1 ? "cause" : "causes"})</summary>
           <ul class="losses">
             {losses.map(([cause, count, unit, detail]) => (
               <li>
@@ -50,12 +51,14 @@ export function qualityLines(model: Model): Line[] {
   if (kept.device?.kernels) lines.push(["GPU events", format.count(kept.device.kernels), "Kernels, copies and sets"]);
   const losses: [string, number, string, string][] = model.facts.losses ?? [];
   const lost = losses.filter(([, , unit]) => unit === "samples").reduce((sum, [, count]) => sum + count, 0);
+  const other = new Set(losses.filter(([, , unit]) => unit !== "samples").map(([cause]) => cause)).size;
+  if (other) lines.push(["Other losses", `${format.count(other)} ${other === 1 ? "cause" : "causes"}, listed below`, "What else is missing or doubtful: events, files, threads"]);
   if (samples) lines.push(["Lost samples", `${format.count(lost)} (${format.percent(lost / (lost + samples))} of all)`, "Samples known to be missing or cut short, by every cause", lost / (lost + samples) > 0.05]);
   const all = told?.attributed?.all;
   if (all) {
-    lines.push(["Attributed to Python", format.percent(all.python), "Share of on-CPU samples that carry a Python frame of the program"]);
-    lines.push(["Attributed to an operator", format.percent(all.op), "Share of on-CPU samples inside an operator"]);
-    lines.push(["Named innermost frame", format.percent(all.leaf), "Share of on-CPU samples whose innermost frame has a name", all.leaf < 0.8]);
+    lines.push(["Attributed to Python", format.percent(all.python), "Share of on-CPU time with a Python frame of the program"]);
+    lines.push(["Attributed to an operator", format.percent(all.op), "Share of on-CPU time inside an operator"]);
+    lines.push(["Named innermost frame", format.percent(all.leaf), "Share of on-CPU time whose innermost frame has a name", all.leaf < 0.8]);
   } else if (samples) {
     const { python, op, named } = attributed(model);
     lines.push(["Attributed to Python", format.percent(python), "Share of on-CPU time whose stack holds a Python frame"]);
@@ -70,7 +73,7 @@ export function qualityLines(model: Model): Line[] {
     overhead?.share > 0.1,
   ]);
   const cpu = told?.cpu_s;
-  if (cpu?.rusage) lines.push(["CPU time seen", format.percent(cpu.sampled / cpu.rusage), "Sampled CPU time against what the system counted", Math.abs(1 - cpu.sampled / cpu.rusage) > 0.1]);
+  if (typeof cpu?.share === "number") lines.push(["CPU time accounted for", format.percent(cpu.share), "Share of the CPU time that the system counted for all processes of the job", cpu.share < 0.9]);
   if (model.facts.meta?.clock?.uncertainty_ns) lines.push(["Clock uncertainty", format.time(model.facts.meta.clock.uncertainty_ns), "How far times of different sources may be apart"]);
   if (kept.profile?.rows < samples) lines.push(["Joined in this page", `within ${format.time(kept.profile.slot_ns)}`, "To keep this file small, equal samples within this time are one row; sums are exact"]);
   if (kept.profile?.pruned_nodes) lines.push(["Pruned stacks", `${format.count(kept.profile.pruned_nodes)} nodes, ${format.time(kept.profile.pruned_ns)}`, "Rare stack nodes shown as (pruned); their time is kept"]);

@@ -1,0 +1,1 @@
+"""What every analysis stands on: stretches of time, nesting, grouping, counting."""

@@ -1,0 +1,1 @@
+"""What a device did: kernels, copies, idle time, launches, memory."""

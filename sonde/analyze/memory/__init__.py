@@ -1,0 +1,1 @@
+"""Memory over time: the peak, who holds it, whether it grows."""

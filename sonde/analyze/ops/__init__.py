@@ -1,0 +1,1 @@
+"""Operator calls: the table, their costs and arguments."""

@@ -1,0 +1,1 @@
+"""oneDNN and MKL calls: what was computed, by which implementation, from where."""

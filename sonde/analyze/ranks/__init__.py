@@ -1,0 +1,1 @@
+"""Several ranks of one job: one clock, who is late, all together."""

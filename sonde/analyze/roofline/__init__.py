@@ -1,0 +1,1 @@
+"""Work against what the machine can do."""

@@ -1,0 +1,1 @@
+"""Sampled stacks: where time went, in which layer, on which path to the kernel."""

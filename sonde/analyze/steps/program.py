@@ -1,0 +1,221 @@
+"""Steps of a program: how long each took, where warm-up ends, how the time splits into phases.
+
+In: `marks`, and `samples` and `threads` where time that was taken away shall not count (see
+`sonde.analyze.recording.taken_away`). Out: one `StepReport` per process that made steps. Warm-up is the leading
+run of steps that are slower than the steady ones; it is kept apart from every statistic. So are the steps
+that touch a deep window or a capture of primitives: the observers slow them down. Only where that would
+leave too few (`--window all`) do they count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sonde.analyze.base.nesting import parents, sum_children
+from sonde.analyze.recording.taken_away import MATTERS, NOTHING, Pieces, levelled, pieces_of, stepping_thread
+from sonde.columns import Array, Table
+
+FEWEST_STEPS = 5  # with fewer there is no telling warm-up from work
+STEADY_SIGMAS = 4.0
+SMALLEST_SCALE = 0.03  # of the median: differences below are never warm-up
+CHANCE = 0.05
+LONGEST_GAP = 10.0  # of the median step: a longer pause between two steps is another activity
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step. `phase_ns` is exclusive: a backward pass inside an optimizer counts as backward."""
+
+    index: int
+    start_ns: int
+    duration_ns: int  # from its start to its end
+    phase_ns: dict[str, int]  # empty when the phases of this step were not recorded
+    in_window: bool = False  # a deep window or a capture was open during it: slower than it would be
+    taken_ns: int = 0  # of its duration: ready but off the CPU, in no statistic; 0 where that hardly matters
+
+    @property
+    def own_ns(self) -> int:
+        return self.duration_ns - self.taken_ns
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """The steps of one process. Medians and percentiles are of the steps after warm-up, outside windows."""
+
+    process: int
+    kind: str  # train, inference or user
+    steps: list[Step]
+    warmup: int  # number of leading steps that are warm-up
+    median_ns: float
+    p10_ns: float
+    p90_ns: float
+    phase_ns: dict[str, float]  # median of each phase after warm-up, "other" included
+    left_out: int = 0  # steps after warm-up that are in no statistic because a window was open
+    taken_share: float = 0.0  # of the steps' wall time: ready but off the CPU
+
+    @property
+    def steady(self) -> list[Step]:
+        """The steps that every statistic is of, in the order of time: after warm-up, outside windows.
+
+        Where windows leave too few (`left_out` is 0 then), their steps count too.
+        """
+        after = [s for s in self.steps[self.warmup :] if not (self.left_out and s.in_window)]
+        return sorted(after, key=lambda step: step.start_ns)
+
+    def steady_spans(self) -> tuple[Array, Array]:
+        """Start and end of each steady step, with what the loop does before the next step begins.
+
+        So an end is the start of the step that follows, where that is near.
+        """
+        steady = self.steady
+        start = np.array([s.start_ns for s in steady], np.int64)
+        end = start + np.array([s.duration_ns for s in steady], np.int64)
+        every = np.sort(np.array([s.start_ns for s in self.steps], np.int64))
+        at = np.searchsorted(every, start, "right")
+        following = (
+            np.where(at < len(every), every[np.minimum(at, len(every) - 1)], end) if len(every) else end
+        )
+        longest_ns = LONGEST_GAP * max(float(np.median(end - start)), 1.0) if len(start) else 0.0
+        near = (following > end) & (following - end <= longest_ns)
+        return start, np.where(near, following, end)
+
+
+def step_reports(
+    marks: Table, samples: Table | None = None, threads: Table | None = None
+) -> list[StepReport]:
+    """One report per process, in the order of process numbers; with samples, of the time that was not taken away."""
+
+    def taken(process: int) -> Pieces:
+        if samples is None or threads is None:
+            return NOTHING
+        return pieces_of(samples, stepping_thread(marks, threads, process))
+
+    kinds = marks.text("kind")
+    steps, phases = marks.take(kinds.equals("step")), marks.take(kinds.equals("phase"))
+    windows = marks.take(kinds.equals("window"))
+    return [
+        _report(
+            process,
+            steps.take(steps.array("process") == process),
+            phases.take(phases.array("process") == process),
+            windows.take(windows.array("process") == process),
+            taken(process),
+        )
+        for process in np.unique(steps.array("process")).tolist()
+    ]
+
+
+def warmup_steps(durations: Array) -> int:
+    """How many leading steps are warm-up.
+
+    Steady is the later half: its median, and its spread by the median absolute deviation. Warm-up
+    ends at the first step within reach of it that two of the next three confirm. A run of
+    slow steps that the steady half's own share of steps as slow makes likely is no warm-up.
+    """
+    count = len(durations)
+    if count < FEWEST_STEPS:
+        return 0
+    steady = durations[count // 2 :]
+    middle = float(np.median(steady))
+    spread = 1.4826 * float(np.median(np.abs(steady - middle)))
+    limit = middle + STEADY_SIGMAS * max(spread, SMALLEST_SCALE * middle)
+    fits = durations <= limit
+    end = 0
+    while end < count // 2 and not (fits[end] and fits[end : end + 3].sum() >= min(2, count - end)):
+        end += 1
+    slow = durations[:end][~fits[:end]]
+    slow_share = float((steady >= slow.min(initial=np.inf)).mean())
+    return end if slow_share**end <= CHANCE else 0
+
+
+def _report(process: int, steps: Table, phases: Table, windows: Table, taken: Pieces) -> StepReport:
+    steps = steps.take(np.lexsort((steps.array("start_ns"), steps.array("number"))))
+    start, end = steps.array("start_ns"), steps.array("end_ns")
+    lost = taken.within(start, end)
+    share = float(lost.sum()) / max(float((end - start).sum()), 1.0)
+    if share < MATTERS:
+        taken, lost = NOTHING, np.zeros_like(lost)
+    names, exclusive = phase_times(start, end, phases, taken)
+    durations = levelled(end - start, lost, start)
+    lost = np.rint(end - start - durations).astype(np.int64)
+    slowed = touched(start, end, windows)
+    free = np.flatnonzero(~slowed)
+    if len(free) < FEWEST_STEPS:
+        free = np.arange(len(start))
+    # By the clock, and without what was taken away: neighbours that leave early are no warm-up, and levelled times
+    # scatter so little that one loud second would be.
+    warmup_free = min(warmup_steps((end - start).astype(np.float64)[free]), warmup_steps(durations[free]))
+    warmup = int(free[warmup_free]) if warmup_free else 0
+    # Runs of very short steps have phases for some of them only, and the steps say so.
+    shown = ~np.array(['"phases": false' in (text or "") for text in steps.text("extra").tolist()], np.bool_)
+    rows = [
+        Step(
+            int(steps.array("number")[i]),
+            int(start[i]),
+            int(end[i] - start[i]),
+            {name: int(exclusive[i, j]) for j, name in enumerate(names) if exclusive[i, j] > 0}
+            if shown[i]
+            else {},
+            bool(slowed[i]),
+            int(lost[i]),
+        )
+        for i in range(len(steps))
+    ]
+    counted = free[warmup_free:]
+    steady = durations[counted]
+    low, middle, high = np.percentile(steady, [10, 50, 90]).tolist() if len(steady) else (0.0, 0.0, 0.0)
+    with_phases = counted[shown[counted]]
+    medians = {
+        name: float(np.median(exclusive[with_phases, j])) if len(with_phases) else 0.0
+        for j, name in enumerate(names)
+    }
+    return StepReport(
+        process,
+        steps.text("name")[0] or "",
+        rows,
+        warmup,
+        middle,
+        low,
+        high,
+        {n: v for n, v in medians.items() if v},
+        len(steps) - warmup - len(counted),
+        share,
+    )
+
+
+def touched(start_ns: Array, end_ns: Array, windows: Table) -> Array:
+    """Which steps overlap a window."""
+    order = np.argsort(windows.array("start_ns"), kind="stable")
+    begins, ends = windows.array("start_ns")[order], np.maximum.accumulate(windows.array("end_ns")[order])
+    before = np.searchsorted(begins, end_ns, side="left")  # windows that begin before the step's end
+    latest = np.where(before > 0, ends[np.maximum(before - 1, 0)] if len(ends) else 0, -1)
+    return latest > start_ns
+
+
+def phase_times(
+    start_ns: Array, end_ns: Array, phases: Table, taken: Pieces = NOTHING
+) -> tuple[list[str], Array]:
+    """Names of phases ("other" last), and the exclusive time of each in each step (steps × names)."""
+    names = sorted({name for name in phases.text("name").tolist() if name})
+    result, lost = np.zeros((2, len(start_ns), len(names) + 1))
+    if len(phases):
+        begin, finish = phases.array("start_ns"), phases.array("end_ns")
+        inner = parents(phases.array("thread"), begin, finish)
+        order = np.argsort(start_ns, kind="stable")
+        at = np.searchsorted(start_ns[order], begin, side="right") - 1
+        step = np.where(at >= 0, order[np.maximum(at, 0)], -1)
+        inside = (step >= 0) & (begin < end_ns[np.maximum(step, 0)])
+        column = {name: i for i, name in enumerate(names)}
+        code = np.array([column.get(name or "", -1) for name in phases.text("name").values] + [-1], np.int64)
+        for into, own in ((result, finish - begin), (lost, taken.within(begin, finish))):
+            own = own - sum_children(inner, own)
+            np.add.at(
+                into, (step[inside], code[phases.text("name").codes[inside]]), own[inside].astype(np.float64)
+            )
+    result[:, -1] = np.maximum(end_ns - start_ns - result[:, :-1].sum(axis=1), 0)
+    lost[:, -1] = np.maximum(taken.within(start_ns, end_ns) - lost[:, :-1].sum(axis=1), 0)
+    for j in range(len(names) + 1):
+        result[:, j] = levelled(result[:, j], lost[:, j], start_ns)
+    return [*names, "other"], result

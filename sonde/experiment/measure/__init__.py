@@ -1,0 +1,1 @@
+"""How long an arm takes: launches, turns, flips inside one process, and what they tell."""

@@ -1,0 +1,1 @@
+"""Find better settings."""

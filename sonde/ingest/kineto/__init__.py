@@ -1,0 +1,1 @@
+"""torch.profiler's traces, every generation."""

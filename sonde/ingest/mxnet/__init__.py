@@ -1,0 +1,1 @@
+"""MXNet's profiler: traces and aggregate tables."""

@@ -1,0 +1,196 @@
+"""raw/PID.marks*.jsonl and raw/PID.events*.bin → rows of `marks` and `losses`, and the process's own facts.
+
+Steps of training were decided while the program ran; what the program itself calls a step counts
+more. A process without either gets its steps from `found_steps`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sonde.columns import Array, Table, Text
+from sonde.ingest.observers import events as event_files
+from sonde.ingest.observers.events import Events
+from sonde.ingest.observers.found_steps import found_steps
+from sonde.ingest.observers.roster import Roster
+from sonde.record.observe.events import FORWARD, PHASE_NAMES, TRAIN_STEP
+from sonde.record.observe.log import read_lines
+from sonde.store import build
+
+MARK_KINDS = ("step", "epoch", "region", "phase", "window", "compile", "gc", "pause", "tensors", "settings")
+OWN_MEMBERS = ("kind", "name", "number", "start_ns", "end_ns", "tid")
+
+
+@dataclass
+class ProcessMarks:
+    """What one log holds."""
+
+    pid: int
+    facts: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    marks: list[dict[str, Any]] = field(default_factory=list)
+    losses: list[dict[str, Any]] = field(default_factory=list)
+    events: Events = field(default_factory=event_files.none)
+
+
+def read(path: Path) -> ProcessMarks:
+    """Read one log, whole or torn."""
+    result = ProcessMarks(int(path.name.split(".")[0]))
+    bad = 0
+    for line in read_lines(str(path)):
+        try:
+            row = json.loads(line)
+            kind = row["kind"]
+        except (ValueError, KeyError, TypeError):
+            bad += 1
+            continue
+        if kind == "process":
+            result.facts = row
+        elif kind == "version":
+            result.versions[row["name"]] = row["value"]
+        elif kind == "loss":
+            result.losses.append(row)
+        elif kind in MARK_KINDS:
+            result.marks.append(row)
+    if bad:
+        detail = f"lines of {path.name} that are no JSON"
+        result.losses.append({"cause": "bad_mark", "count": bad, "unit": "events", "detail": detail})
+    beside = path.with_name(path.name.replace(".marks", ".events").removesuffix(".jsonl") + ".bin")
+    if beside.exists():
+        result.events = event_files.read(beside)
+        if result.events.bad:
+            detail = f"records of {beside.name} that cannot be true"
+            result.losses.append(
+                {"cause": "bad_mark", "count": result.events.bad, "unit": "events", "detail": detail}
+            )
+    return result
+
+
+def tables(logs: list[ProcessMarks], roster: Roster) -> tuple[Table, Table]:
+    """`marks` and `losses` of all logs."""
+    marks: list[tuple[Any, ...]] = []
+    parts: list[Table] = []
+    losses: list[tuple[Any, ...]] = []
+    for log in logs:
+        process = roster.process(log.pid)
+        for row in sorted(log.marks, key=lambda row: (row["start_ns"], -row["end_ns"])):
+            if row["kind"] == "step" or (row["kind"] == "window" and row["name"] == "open"):
+                continue  # its closing line says all; an open one without it is a loss
+            thread = roster.thread(process, row["tid"])
+            extra = {name: value for name, value in row.items() if name not in OWN_MEMBERS}
+            marks.append(
+                (
+                    len(marks),
+                    process,
+                    thread,
+                    row["kind"],
+                    row["name"],
+                    row["number"],
+                    row["start_ns"],
+                    row["end_ns"],
+                    json.dumps(extra) if extra else None,
+                )
+            )
+        parts += [_phases(log.events, process, roster), _steps(log, process, roster)]
+        opened = {row["number"] for row in log.marks if row["kind"] == "window" and row["name"] == "open"}
+        closed = {row["number"] for row in log.marks if row["kind"] == "window" and row["name"] != "open"}
+        for number in sorted(opened - closed):
+            detail = f"the process ended while window {number} was open"
+            losses.append((process, "window_unfinished", 1, "windows", detail))
+        for row in log.losses:
+            losses.append((process, row["cause"], row["count"], row["unit"], row["detail"]))
+    columns = ("mark", "process", "thread", "kind", "name", "number", "start_ns", "end_ns", "extra")
+    table = build.concat("marks", [_table("marks", columns, marks), *parts])
+    order = np.lexsort((-table.array("end_ns"), table.array("start_ns"), table.array("process")))
+    table = table.take(order).with_columns(mark=np.arange(len(table), dtype=np.int32))
+    return table, _table("losses", ("process", "cause", "count", "unit", "detail"), losses)
+
+
+def _phases(events: Events, process: int, roster: Roster) -> Table:
+    rows = events.take(np.flatnonzero(events.code != TRAIN_STEP))
+    codes = list(PHASE_NAMES)
+    place = {code: index for index, code in enumerate(codes)}
+    names = Text(
+        np.array([place[code] for code in rows.code.tolist()], np.int32),
+        [PHASE_NAMES[code] for code in codes],
+    )
+    extra = [_told(*one) for one in zip((rows.code == FORWARD).tolist(), rows.b.tolist(), strict=True)]
+    return build.table(
+        "marks",
+        len(rows),
+        process=np.full(len(rows), process),
+        thread=_threads(rows.tid, process, roster),
+        kind=Text.full(len(rows), "phase"),
+        name=names,
+        start_ns=rows.start_ns,
+        end_ns=rows.end_ns,
+        extra=Text.of(extra),
+    )
+
+
+def _told(with_grad: bool, calls: int) -> str | None:
+    """What a phase says beside its time: a forward pass with gradients on, a burst of so many calls."""
+    if calls >= 2:
+        return json.dumps({"calls": calls})
+    return '{"grad": true}' if with_grad else None
+
+
+def _steps(log: ProcessMarks, process: int, roster: Roster) -> Table:
+    """The steps of one process: as the program said, as seen, or as found."""
+    said = [row for row in log.marks if row["kind"] == "step"]
+    seen = log.events.take(np.flatnonzero(log.events.code == TRAIN_STEP))
+    if said:
+        start, end, tid = (
+            np.array([row[key] for row in said], np.int64) for key in ("start_ns", "end_ns", "tid")
+        )
+        return _step_table("user", start, end, tid, range(len(said)), process, roster)
+    if len(seen):
+        extra = [
+            json.dumps({"backwards": count} if count >= 0 else {"phases": False}) for count in seen.b.tolist()
+        ]
+        table = _step_table("train", seen.start_ns, seen.end_ns, seen.tid, seen.a, process, roster)
+        return table.with_columns(extra=Text.of(extra))
+    found = found_steps(log.events)
+    if found is None:
+        return build.empty("marks")
+    name, start, end, tid = found
+    return _step_table(name, start, end, tid, range(len(start)), process, roster)
+
+
+def _step_table(
+    name: str,
+    start: Array,
+    end: Array,
+    tid: Array,
+    numbers: Sequence[int] | Array,
+    process: int,
+    roster: Roster,
+) -> Table:
+    return build.table(
+        "marks",
+        len(start),
+        process=np.full(len(start), process),
+        thread=_threads(tid, process, roster),
+        kind=Text.full(len(start), "step"),
+        name=Text.full(len(start), name),
+        number=np.asarray(numbers, np.int32),
+        start_ns=start,
+        end_ns=end,
+    )
+
+
+def _threads(tid: Array, process: int, roster: Roster) -> Array:
+    distinct, at = np.unique(tid, return_inverse=True)
+    return np.array([roster.thread(process, number) for number in distinct.tolist()], np.int32)[at.ravel()]
+
+
+def _table(name: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Table:
+    if not rows:
+        return build.empty(name)
+    return build.table(name, len(rows), **dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))

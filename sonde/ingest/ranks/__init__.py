@@ -1,0 +1,1 @@
+"""Many trace files: the ranks of one job."""

@@ -1,0 +1,1 @@
+"""Stack samples of other tools: perf script, speedscope, collapsed."""

@@ -1,0 +1,1 @@
+"""Verbose logs of oneDNN and MKL."""

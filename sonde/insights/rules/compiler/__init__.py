@@ -1,0 +1,1 @@
+"""torch.compile falls out of its graph, or compiles again."""

@@ -1,0 +1,1 @@
+"""A GPU that waits, or runs what it is not good at."""

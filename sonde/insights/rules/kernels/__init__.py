@@ -1,0 +1,1 @@
+"""The kernels themselves: types, layouts, implementations, work that need not be done."""

@@ -1,0 +1,1 @@
+"""Pages, nodes and growth of memory."""
