@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.environment import write
-from tests.lifecycle.recorded import PROGRAMS, Run, cpu_s, losses, run, ticks, weights_s
+from tests.lifecycle.recorded import HANGS_AFTER_S, PROGRAMS, Run, cpu_s, losses, run, ticks, weights_s
 
 MEMORY_BUDGET_BYTES = 64 << 20
 PLAIN_SECONDS = 5.0  # for the peak memory without the agent
@@ -71,7 +71,9 @@ def soak(seconds: float, rate_hz: int, names: tuple[str, ...] = NAMES) -> list[S
 
         def one(name: str) -> SoakResult:
             plain = run([*commands[name], str(min(PLAIN_SECONDS, seconds)), library], agent=False)
-            return _figures(name, run([*commands[name], str(seconds), library], rate_hz=rate_hz), plain)
+            command = [*commands[name], str(seconds), library]
+            measured = run(command, rate_hz=rate_hz, limit_s=seconds + HANGS_AFTER_S)
+            return _figures(name, measured, plain)
 
         with ThreadPoolExecutor(len(names)) as pool:
             return list(pool.map(one, names))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +23,8 @@ from sonde.record.launch import LaunchOptions, agent_environment
 
 PROGRAMS = Path(__file__).parent / "programs"
 NOBODY = 65534
+# Seconds beyond what a program was asked to run. Pytest's own limit reaches the main thread only.
+HANGS_AFTER_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -74,9 +79,13 @@ def run(
     environment: Mapping[str, str] | None = None,
     blocks: bool = False,
     agent: bool = True,
+    limit_s: float = HANGS_AFTER_S,
     **popen: Any,
 ) -> Run:
-    """Start it as `sonde run` would (or, without `agent`, as it is), but with its output kept."""
+    """Start it as `sonde run` would (or, without `agent`, as it is), but with its output kept.
+
+    A program that hangs is killed with all its children, so that its caller fails and does not hang with it.
+    """
     folder = Path(tempfile.mkdtemp(prefix="sonde-test-"))  # not tmp_path: nobody must get in
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "raw").mkdir()
@@ -96,10 +105,14 @@ def run(
     )
     assert process.stdout is not None
     assert process.stderr is not None
+    watchdog = threading.Timer(limit_s, _kill_tree, [process.pid])
+    watchdog.daemon = True
+    watchdog.start()
     output, errors = process.stdout.read(), process.stderr.read()  # small: no pipe fills up
     process.stdout.close()
     process.stderr.close()
     _, status, usage = os.wait4(process.pid, 0)
+    watchdog.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
     return Run(
         code=process.returncode,
@@ -109,6 +122,16 @@ def run(
         cpu_s=usage.ru_utime + usage.ru_stime,
         pid=process.pid,
     )
+
+
+def _kill_tree(pid: int) -> None:
+    """The program and its children, the youngest first: a child that hangs holds its parent's pipes."""
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in children.read_text().split():
+                _kill_tree(int(child))
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def symbol_range(program: Path, name: str) -> tuple[int, int]:

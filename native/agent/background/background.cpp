@@ -51,7 +51,10 @@ timespec deadline(long within_ns) {
 }
 
 // Libc takes the thread-local variables of all libraries that are there at the start from the stack of a new thread.
+// Asked once, when the agent starts: in the child of a fork another thread may have taken the loader's lock with it.
 size_t static_tls_bytes() {
+  static constinit size_t known = 0;
+  if (known) return known;
   size_t total = 0;
   dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* sum) {
@@ -62,7 +65,8 @@ size_t static_tls_bytes() {
         return 0;
       },
       &total);
-  return (total + kPageBytes - 1) & ~(kPageBytes - 1);
+  known = (total + kPageBytes) & ~(kPageBytes - 1);  // never zero
+  return known;
 }
 
 void* run(void*) {

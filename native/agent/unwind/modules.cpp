@@ -174,9 +174,16 @@ bool refresh_modules() {
   return true;
 }
 
+// While a library comes or goes the loader holds its lock. A thread that is there when another one forks leaves it locked
+// in the child for ever (glibc resets only its other locks), and whoever lists the libraries then never returns: what was
+// known before holds until the loader says that it is done.
 LoaderCounts loader_counts() {
+  static constinit LoaderCounts known;
+  const bool at_work = __atomic_load_n(&_r_debug.r_state, __ATOMIC_ACQUIRE) != r_debug::RT_CONSISTENT;
+  if (at_work && known.loads) return known;
   LoaderCounts now;
   dl_iterate_phdr(read_counts, &now);
+  known = now;
   return now;
 }
 
