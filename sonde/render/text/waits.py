@@ -85,7 +85,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     most = max(data["reasons"].values())
     page.table(
         [Column("reason"), Column("time off the CPU, all threads", right=True), Column("")],
-        [(r, milliseconds(ms), bar(ms / most)) for r, ms in data["reasons"].items()],
+        [(r, milliseconds(ms), bar(ms / most if most else 0.0)) for r, ms in data["reasons"].items()],
     )
     page.line()
     columns = [Column("thread"), Column("reason"), Column("waiting", right=True), Column("waits", right=True)]
