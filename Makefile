@@ -50,23 +50,23 @@ lint: .make/test-environment  ## ruff, mypy --strict, import boundaries, report 
 	$(PY) web/check_bundle.py
 
 bench: .make/bench-environment .make/native  ## every benchmark beside its peers; writes benchmarks/results
-	for script in benchmarks/[a-z]*.py; do case $$script in */__init__.py|*/environment.py|*/peers.py|*/soak.py|*/split.py|*/guest_suites.py|*/guests.py|*/kills.py|*/memory.py|*/sanitizers.py|*/size.py|*/turns.py) continue;; esac; \
-	  echo "== $$script"; $(PY) -m "benchmarks.$$(basename $$script .py)"; done
+	for name in aa_pairs attribution defaults hooks hta insights insights_clean insights_speed interposers onednn_log overhead ranks reader report statistics; do \
+	  echo "== $$name"; $(PY) -m benchmarks $$name; done
 
 soak: .make/test-environment .make/native  ## ten minutes of threads, forks, libraries and exceptions at 2000 Hz
-	$(PY) -m benchmarks.soak
+	$(PY) -m benchmarks soak
 
 # What docs/promises.md promises, measured. All of it takes some three hours; each line runs by itself.
 proofs: .make/test-environment .make/guests-environment/ready .make/native  ## everything that docs/promises.md promises, measured (three hours)
-	$(PY) -m benchmarks.split
-	$(PY) -m benchmarks.size
-	$(PY) -m benchmarks.guests --python .make/guests-environment/bin/python --rounds 10
-	$(PY) -m benchmarks.guests --python .make/guests-environment/bin/python --rounds 30 --only jax
-	$(PY) -m benchmarks.guests --python all --built-in
-	$(PY) -m benchmarks.kills --moments 1000
-	$(PY) -m benchmarks.memory
-	$(PY) -m benchmarks.sanitizers
-	ulimit -Sn 4096; $(PY) -m benchmarks.guest_suites --python all
+	$(PY) -m benchmarks split
+	$(PY) -m benchmarks size
+	$(PY) -m benchmarks guests --python .make/guests-environment/bin/python --rounds 10
+	$(PY) -m benchmarks guests --python .make/guests-environment/bin/python --rounds 30 --only jax
+	$(PY) -m benchmarks guests --python all --built-in
+	$(PY) -m benchmarks kills --moments 1000
+	$(PY) -m benchmarks memory
+	$(PY) -m benchmarks sanitizers
+	ulimit -Sn 4096; $(PY) -m benchmarks guest_suites --python all
 
 fuzz: .make/test-environment .make/native  ## every reader: native ones under libFuzzer with sanitizers, the rest mutated
 	native/tests/fuzz/run.sh 600

@@ -16,7 +16,7 @@ from sonde.statistics.interval import Interval
 from sonde.statistics.student import t_quantile, t_two_sided
 
 # Standard deviation of the log of a run's time, of equal runs on a machine that others use. By CPU time 3 to 6 %
-# were measured (benchmarks/aa_pairs), caches and shared cores being what is left.
+# were measured (benchmarks/suites/aa_pairs.py), caches and shared cores being what is left.
 PRIOR = 0.05
 PRIOR_RUNS = 12
 FEWEST_RUNS, MOST_RUNS = 3, 6  # to ask for: six per side tell 8 %, and smaller differences need `sonde prove`

@@ -3,7 +3,7 @@
 Looks at the data are planned: after 8, 12, 16 and 24 pairs. Peeking whenever one
 likes at 5 % calls a difference in 16 % of A/A trials; at four planned looks each
 may spend ALPHA_PER_LOOK, which keeps the whole at 5 % (Pocock's boundary; measured by
-`benchmarks/statistics`).
+`benchmarks/suites/statistics.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Planted mistakes from end to end: the rule is first on the mistake, and silent on its repair.
 
 Three of examples/pitfalls, those with the strongest signal whatever else the machine does.
-The whole set, with measured savings, is `python -m benchmarks.insights`.
+The whole set, with measured savings, is `python -m benchmarks insights`.
 """
 
 from __future__ import annotations

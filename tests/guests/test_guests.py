@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from benchmarks.guests import entertain, missing
+from benchmarks.suites.guests import entertain, missing
 from tests.guests.roster import BUILT_IN, Guest
 
 

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from benchmarks.kills import campaign
+from benchmarks.suites.kills import campaign
 
 MOMENTS = 8
 

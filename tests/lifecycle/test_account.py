@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.split import binomial_interval
+from benchmarks.suites.split import binomial_interval
 from tests.lifecycle.commanded import BUSY, quality, query, sonde
 
 Program = Callable[[str], Path]

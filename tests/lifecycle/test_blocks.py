@@ -51,4 +51,4 @@ def test_a_real_run_shows_its_own_overhead(tmp_path: Path) -> None:
     assert overhead.low is not None
     assert overhead.high is not None
     assert overhead.low < overhead.share < overhead.high
-    assert -0.1 < overhead.share < 0.6  # a crowded machine; benchmarks/overhead.py measures
+    assert -0.1 < overhead.share < 0.6  # a crowded machine; benchmarks/suites/overhead.py measures

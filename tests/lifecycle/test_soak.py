@@ -1,10 +1,10 @@
-"""The short form of benchmarks/soak.py."""
+"""The short form of benchmarks/suites/soak.py."""
 
 from __future__ import annotations
 
 import pytest
 
-from benchmarks.soak import soak
+from benchmarks.suites.soak import soak
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The short form of benchmarks/split.py, and a check of its interval."""
+"""The short form of benchmarks/suites/split.py, and a check of its interval."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.split import KINDS, Kind, binomial_interval, build, split_run
+from benchmarks.suites.split import KINDS, Kind, binomial_interval, build, split_run
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")

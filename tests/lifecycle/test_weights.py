@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.split import binomial_interval
+from benchmarks.suites.split import binomial_interval
 from sonde.ingest.agent.log import THREAD_KINDS, WALK_RESIDUAL
 from tests.lifecycle.recorded import Run, cpu_s, losses, run, share_under, ticks, weights_s
 

@@ -8,7 +8,7 @@ that carries a marker but fits no known form is counted in `losses` and kept.
 A log of a million lines has a few hundred distinct ones, once time and
 timestamp are taken off. Each distinct line is parsed once; the rest is a
 dictionary look-up, so plain Python reads a million lines in two to four seconds
-(benchmarks/onednn_log.py), and memory grows by 20 bytes per line until the
+(benchmarks/suites/onednn_log.py), and memory grows by 20 bytes per line until the
 columns are expanded at the end.
 """
 

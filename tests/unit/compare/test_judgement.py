@@ -8,7 +8,7 @@ import pytest
 from sonde.compare.judgement import judged
 from sonde.compare.pace import Pace
 
-RUN_SCATTER = 0.04  # of CPU time between equal runs, as measured on a busy machine (benchmarks/aa_pairs)
+RUN_SCATTER = 0.04  # of CPU time between equal runs on a busy machine, as measured by the benchmark aa_pairs
 
 
 def run(rng: np.random.Generator, own_ms: float, taken: float = 0.6, scatter: float = RUN_SCATTER) -> Pace:
