@@ -73,7 +73,7 @@ def _times(name: str, column: str, values: Array) -> None:
     if not len(values) or -FURTHEST_NS <= int(values.min()) <= int(values.max()) <= FURTHEST_NS:
         return
     row = int(np.argmax((values < -FURTHEST_NS) | (values > FURTHEST_NS)))
-    raise InputError(f"row {row} of table {name} is damaged: {column} is {values[row]}, which is no time")
+    raise InputError(f"row {row} of table {name} is damaged: {column} is {values[row]}, which is not a time")
 
 
 def _parents(table: Table) -> None:

@@ -56,7 +56,7 @@ class Meta:
     def __post_init__(self) -> None:
         for name in _COUNTS:
             if self.machine.get(name) is not None and typed.fits(float, self.machine[name]) is None:
-                raise ValueError(f"machine.{name} is no number")
+                raise ValueError(f"machine.{name} is not a number")
 
     def write(self, folder: Path) -> None:
         """Replace meta.json in one step, so that a crash leaves the old or the new.

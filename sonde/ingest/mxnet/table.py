@@ -90,7 +90,7 @@ def _from_json(path: Path, text: str) -> list[AggregateRow]:
 def _finite(value: Any) -> float:
     number = float(value)
     if not math.isfinite(number):
-        raise ValueError(f"{value!r} is no number of milliseconds")
+        raise ValueError(f"{value!r} is not a number of milliseconds")
     return number
 
 

@@ -35,7 +35,7 @@ def read(path: Path) -> Recording:
         shared = [_frame(f) for f in document["shared"]["frames"]]
         profiles = list(document["profiles"])
     except (KeyError, TypeError, AttributeError):
-        raise InputError(f"{path} is no speedscope file: it has no shared.frames and profiles") from None
+        raise InputError(f"{path} is not a speedscope file: it has no shared.frames and profiles") from None
     samples = StackSamples()
     for key in shared:
         samples.frame(key)
@@ -69,7 +69,7 @@ def _load(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read as speedscope JSON: {error}") from None
     if not isinstance(document, dict):
-        raise InputError(f"{path} is no speedscope file: it is a JSON {type(document).__name__}")
+        raise InputError(f"{path} is not a speedscope file: it is a JSON {type(document).__name__}")
     return document
 
 

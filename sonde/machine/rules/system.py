@@ -28,7 +28,7 @@ def host_takes_time(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"{share:.1%} of CPU time since boot went to other guests of the host (steal)",
-            "Threads stop without a reason inside the program; spinning pools suffer most.",
+            "Threads stop without a reason inside the program; busy-waiting thread pools suffer most.",
             "measure with more repeats; set OMP_WAIT_POLICY=PASSIVE; use a dedicated machine for comparisons",
         )
 

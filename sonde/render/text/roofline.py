@@ -71,7 +71,7 @@ def _roof(recording: Recording, asked: str | None) -> tuple[Roof, str]:
         raise EnvironmentLacks(
             f"there is no roof of the machine that this ran on ({where or 'which is not known'})",
             "measure it there with `sonde check --roof` and give the file: --roof FILE; "
-            "or hold it against this machine: --roof here",
+            "or compare it with this machine: --roof here",
         )
     here = measured.load(machine)
     if here is None:

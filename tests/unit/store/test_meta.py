@@ -103,5 +103,5 @@ def test_counts_of_the_machine_are_numbers(value: object, tmp_path: Path) -> Non
     Meta(machine={"memory_bytes": 5}).write(tmp_path)
     path = tmp_path / "meta.json"
     path.write_text(path.read_text().replace('"memory_bytes": 5', f'"memory_bytes": {json.dumps(value)}'))
-    with pytest.raises(InputError, match="memory_bytes is no number"):
+    with pytest.raises(InputError, match="memory_bytes is not a number"):
         Meta.read(tmp_path)

@@ -78,7 +78,7 @@ export function GuideView({ model, store, match }: ViewProps) {
       <div>
         <h2>Spin and wait</h2>
         <p>
-          Waiting leaves the core free; spinning keeps it busy with nothing. Workers of a thread pool spin between parallel regions, and wait for the slowest of them at the end of one.
+          Waiting leaves the core free; busy-waiting keeps it occupied without doing work. Workers of a thread pool busy-wait between parallel regions, and wait for the slowest of them at the end of one.
           {layers ? <> Here spinning is {format.percent(layers.sums[SPIN] / Math.max(1, layers.running))} of all CPU time{main ? <>, and the main thread waits {format.percent(main.sums[WAIT] / main.all)} of the time</> : null}.</> : null}
         </p>
       </div>

@@ -68,7 +68,7 @@ export function TimelineView({ model, store, theme, match }: ViewProps) {
           <Choice
             label="Colour"
             value={picture.colour}
-            options={[["layer", "Layer", "colour samples by what ran"], ["state", "State", "colour samples by running, spinning or waiting"]]}
+            options={[["layer", "Layer", "colour samples by what ran"], ["state", "State", "colour samples by running, busy-waiting or waiting"]]}
             onChange={(v) => store.set({ "timeline.colour": v === "layer" ? null : v })}
           />
         )}

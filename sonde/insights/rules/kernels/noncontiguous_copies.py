@@ -1,4 +1,4 @@
-"""Rule 40, non-contiguous copies: tensors are straightened out in every step.
+"""Rule 40, non-contiguous copies: tensors are made contiguous in every step.
 
 Condition: `contiguous`, `clone`, `reshape` or `copy_` of strided inputs (by the recorded strides, at least
     16 k elements) takes at least 15 % of the recorded steps, and sampled time agrees.
