@@ -35,18 +35,20 @@ class Query:
 
     def run(self, options: argparse.Namespace) -> int:
         from sonde.store import query
+        from sonde.views.tabular import made_tables
 
+        made = made_tables()
         recording = open_noted(options.recording, options.run_number)
         if options.schema:
-            schema = query.schema_json() if options.json else None
-            print(json.dumps(schema) if schema else query.schema_text())
+            schema = query.schema_json(made) if options.json else None
+            print(json.dumps(schema) if schema else query.schema_text(made))
             return 0
         if not options.sql:
             raise UsageError("no SQL given", 'try: sonde query REC "SELECT * FROM hot_frames LIMIT 10"')
         sql = sys.stdin.read() if options.sql == "-" else options.sql
         if options.timeout is not None and not 0 < options.timeout < 1e6:
             raise UsageError(f"--timeout {options.timeout:g} is out of range", "give seconds, for example 10")
-        with query.Session(recording, sql) as session:
+        with query.Session(recording, sql, made) as session:
             _print(session.ask(sql, options.timeout), options)
         return 0
 
@@ -55,7 +57,7 @@ def _print(answer: Answer, options: argparse.Namespace) -> None:
     if options.csv:
         import csv
 
-        from sonde.export.cells import safe_cell
+        from sonde.cells import safe_cell
 
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow([safe_cell(name) for name in answer.names])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import importlib
+import sys
 from pathlib import Path
 
 from sonde import json_text
 from sonde.cli.inputs import add_engine, add_json, add_recording, called, open_input
 from sonde.errors import UsageError
-from sonde.render.text import VIEWS
+from sonde.views import VIEWS
 
 # Options that some views take; `VIEWS` says which.
 OPTIONS = ("by", "sort", "limit", "filter", "native", "op", "thread", "against", "roof")
@@ -23,7 +23,7 @@ class Show:
 
     def __init__(self) -> None:
         width = max(map(len, VIEWS))
-        listing = "\n".join(f"  {name:{width}}  {line}" for name, (_, line, _) in VIEWS.items())
+        listing = "\n".join(f"  {name:{width}}  {view.line}" for name, view in VIEWS.items())
         self.__doc__ = f"Print one view of a recording.\n\n{listing}"
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -54,12 +54,14 @@ class Show:
         )
         add_engine(parser)
         add_json(parser)
+        parser.add_argument("--csv", action="store_true", help="print the rows of the view as CSV")
 
     def run(self, options: argparse.Namespace) -> int:
         from sonde.analyze.recording.notes import notes
+        from sonde.render.text import show
         from sonde.render.text.notes import show_notes
         from sonde.render.text.page import Page
-        from sonde.render.text.view import ShowOptions
+        from sonde.views.options import ShowOptions
 
         _refuse_others(options)
         recording = open_input(options.recording, options.engine, options.run_number)
@@ -77,7 +79,12 @@ class Show:
             roof=options.roof,
             name=called(options.recording, options.run_number),
         )
-        view = importlib.import_module(VIEWS[options.view].module)
+        view = VIEWS[options.view]
+        if options.csv:
+            from sonde.views.tabular import write_csv
+
+            write_csv(options.view, view.answer(recording, asked), asked.limit, sys.stdout)
+            return 0
         data = view.data(recording, asked)
         first = notes(recording.meta.details, recording.meta.options, recording.table)
         if options.json:
@@ -85,7 +92,7 @@ class Show:
             return 0
         page = Page()
         show_notes(first, page)
-        view.show(data, page, asked)
+        show(options.view, data, page, asked)
         return 0
 
 
@@ -97,5 +104,12 @@ def _refuse_others(options: argparse.Namespace) -> None:
         if name not in takes:
             others = ", ".join(f"--{t}" for t in takes) or "none of these options"
             raise UsageError(f"the view {options.view} does not take --{name}", f"it takes {others}")
+    if options.csv and options.json:
+        raise UsageError("--csv and --json were both given", "choose one")
+    if options.csv and VIEWS[options.view].sql is None:
+        able = ", ".join(name for name, view in VIEWS.items() if view.sql)
+        raise UsageError(
+            f"--csv prints one table, and the view {options.view} is not one", f"use --json; CSV: {able}"
+        )
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"--limit {options.limit} shows nothing", "give 1 or more")

@@ -11,8 +11,8 @@ import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from sonde.cells import safe_cell
 from sonde.columns import Table, Text
-from sonde.export.cells import safe_cell
 from sonde.store.recording import Recording
 from sonde.store.writer import write_tables
 

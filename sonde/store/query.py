@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Overdue
 from contextlib import ExitStack
@@ -22,6 +22,7 @@ from sonde.columns import Array, Column, Text
 from sonde.errors import UsageError
 from sonde.store import checksums, engine
 from sonde.store.files import opened, table_files
+from sonde.store.made import MadeTable, add_made
 from sonde.store.reader import damaged
 from sonde.store.recording import Recording
 from sonde.store.schema import SQL_TYPE, TABLES, TableSpec
@@ -35,6 +36,8 @@ _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(ANALYZE\s+)?(\([^)]*\)\s*)?", re.IGNORECAS
 _ANY_TABLE = re.compile(
     r"show|describe|summarize|query|query_table|information_schema|(duckdb|pg|sqlite|pragma)_\w+"
 )
+# Words that may read a table by a name that is put together.
+_BY_TEXT = {"query", "query_table"}
 _HINT = "tables and columns: sonde query REC --schema"
 
 
@@ -49,8 +52,10 @@ class Answer:
 class Session:
     """The tables and views of a recording, ready for statements that read."""
 
-    def __init__(self, recording: Recording, sql: str | None = None) -> None:
-        """With `sql` only the tables that it names are there."""
+    def __init__(
+        self, recording: Recording, sql: str | None = None, made: Mapping[str, MadeTable] | None = None
+    ) -> None:
+        """With `sql` only the tables that it names are there. `made`: tables that are made when they are named."""
         self._open = ExitStack()
         wanted = tables_named(sql) if sql is not None else set(TABLES)
         names = {t: table_files(recording.files, t) if recording.files else [] for t in TABLES if t in wanted}
@@ -67,6 +72,19 @@ class Session:
         for view in VIEWS:
             if _tables_of(view.name) <= wanted:
                 self._connection.execute(f"CREATE VIEW {view.name} AS {view.sql}")
+        try:
+            for name, one in (made or {}).items():
+                self._add_made(name, one, recording, sql)
+        except BaseException:
+            self._open.close()
+            raise
+
+    def _add_made(self, name: str, table: MadeTable, recording: Recording, sql: str | None) -> None:
+        words = _words(sql or "")
+        if sql is None or name in words or words & _BY_TEXT:
+            add_made(self._connection, name, table, recording)
+        elif any(_ANY_TABLE.fullmatch(word) for word in words):
+            add_made(self._connection, name, table, None)
 
     def _add(self, recording: Recording, spec: TableSpec, descriptors: list[int]) -> None:
         if not descriptors or recording.files is None:
@@ -118,10 +136,14 @@ class Session:
 
 def tables_named(sql: str) -> set[str]:
     """The tables that a statement may need: those it names, and those under the views it names."""
-    words = set(re.findall(r"\w+", sql.lower()))
+    words = _words(sql)
     if any(_ANY_TABLE.fullmatch(word) for word in words):
         return set(TABLES)
     return set().union(*(_tables_of(word) for word in words)) if words else set()
+
+
+def _words(sql: str) -> set[str]:
+    return set(re.findall(r"\w+", sql.lower()))
 
 
 def _tables_of(name: str) -> set[str]:
@@ -162,7 +184,7 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).partition("\n\nLINE ")[0].split())
 
 
-def schema_text() -> str:
+def schema_text(made: Mapping[str, MadeTable]) -> str:
     """The documented schema: tables with units and comments, then the views."""
     lines: list[str] = []
     for spec in TABLES.values():
@@ -172,13 +194,21 @@ def schema_text() -> str:
             unit = f" [{column.unit}]" if column.unit else ""
             lines.append(f"    {column.name:{width}}  {column.type:5}{unit} {column.comment}")
         lines.append("")
+    for name, table in made.items():
+        columns = table.columns()
+        lines.append(f"{name}: {table.answers}")
+        width = max(len(c.name) for c in columns)
+        for c in columns:
+            unit = f" [{c.unit}]" if c.unit else ""
+            lines.append(f"    {c.name:{width}}  {c.type.lower():7}{unit} {c.meaning}")
+        lines.append("")
     lines.append("views:")
     width = max(len(v.name) for v in VIEWS)
     lines += [f"    {v.name:{width}}  {v.answers}" for v in VIEWS]
     return "\n".join(lines)
 
 
-def schema_json() -> dict[str, object]:
+def schema_json(made: Mapping[str, MadeTable]) -> dict[str, object]:
     """The same for programs."""
     return {
         "tables": {
@@ -190,6 +220,10 @@ def schema_json() -> dict[str, object]:
                 ],
             }
             for spec in TABLES.values()
+        },
+        "made": {
+            name: {"answers": table.answers, "columns": [column._asdict() for column in table.columns()]}
+            for name, table in made.items()
         },
         "views": {view.name: view.answers for view in VIEWS},
     }

@@ -49,22 +49,6 @@ VIEWS: tuple[View, ...] = (
         """,
     ),
     View(
-        "hot_frames",
-        "on-CPU time per function: self (it was running) and total (it or something it called)",
-        """
-        WITH per AS (
-          SELECT sf.stack, f.layer, f.name, f.library, sf.ns, sf.samples, bool_or(sf.leaf) AS leaf
-          FROM sampled_stack_frames sf JOIN frames f USING (frame) GROUP BY ALL
-        )
-        SELECT layer, name, library,
-               round(sum(CASE WHEN leaf THEN ns ELSE 0 END) / 1e6, 3) AS self_ms,
-               round(sum(ns) / 1e6, 3) AS total_ms,
-               sum(CASE WHEN leaf THEN samples ELSE 0 END)::BIGINT AS self_samples,
-               sum(samples)::BIGINT AS total_samples
-        FROM per GROUP BY ALL ORDER BY self_ms DESC
-        """,
-    ),
-    View(
         "hot_lines",
         "on-CPU time per line of Python, callees included",
         """
@@ -74,41 +58,6 @@ VIEWS: tuple[View, ...] = (
         )
         SELECT file, line, name AS function, round(sum(ns) / 1e6, 3) AS total_ms
         FROM per GROUP BY ALL ORDER BY total_ms DESC
-        """,
-    ),
-    View(
-        "thread_summary",
-        "what each thread did: CPU time by state, and waiting",
-        """
-        SELECT t.thread, t.tid, t.kind, t.name, count(s.time_ns) AS samples,
-               round(sum(s.weight_ns) FILTER (s.state = 'running') / 1e6, 1) AS running_ms,
-               round(sum(s.weight_ns) FILTER (s.state = 'spinning') / 1e6, 1) AS spinning_ms,
-               round(sum(s.weight_ns) FILTER (s.state = 'imbalance') / 1e6, 1) AS imbalance_ms,
-               round(sum(s.weight_ns) FILTER (s.state = 'waiting') / 1e6, 1) AS waiting_ms
-        FROM threads t LEFT JOIN samples s USING (thread) GROUP BY ALL ORDER BY running_ms DESC NULLS LAST
-        """,
-    ),
-    View(
-        "wait_summary",
-        "time off the CPU per thread and reason",
-        """
-        SELECT t.thread, t.kind, t.name, s.reason, count(*) AS waits,
-               round(sum(s.weight_ns) / 1e6, 1) AS waiting_ms
-        FROM samples s JOIN threads t USING (thread) WHERE s.state = 'waiting'
-        GROUP BY ALL ORDER BY waiting_ms DESC
-        """,
-    ),
-    View(
-        "op_summary",
-        "operator calls by name: calls, self and total time (deep windows and imported traces)",
-        """
-        WITH child AS (
-          SELECT parent AS op, sum(end_ns - start_ns) AS ns FROM ops WHERE parent >= 0 GROUP BY parent
-        )
-        SELECT o.name, o.kind, count(*) AS calls,
-               round(sum(o.end_ns - o.start_ns - coalesce(c.ns, 0)) / 1e6, 3) AS self_ms,
-               round(sum(o.end_ns - o.start_ns) / 1e6, 3) AS total_ms
-        FROM ops o LEFT JOIN child c USING (op) GROUP BY ALL ORDER BY self_ms DESC
         """,
     ),
     View(
@@ -131,13 +80,4 @@ VIEWS: tuple[View, ...] = (
         FROM primitives WHERE event LIKE 'exec%' GROUP BY ALL ORDER BY total_ms DESC
         """,
     ),
-    View(
-        "step_summary",
-        "steps in order with their duration",
-        """
-        SELECT process, number AS step, round((end_ns - start_ns) / 1e6, 3) AS ms, start_ns, end_ns
-        FROM marks WHERE kind = 'step' ORDER BY process, start_ns
-        """,
-    ),
-    View("lost", "everything that is known to be missing", "SELECT * FROM losses ORDER BY count DESC"),
 )

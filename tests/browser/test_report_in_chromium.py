@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from sonde.render.html import Insight, ReportOptions, write_diff_report, write_report
-from sonde.render.text import gpu
-from sonde.render.text.view import ShowOptions
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
+from sonde.views import VIEWS
+from sonde.views.options import ShowOptions
 from tests.fixtures.comparison import comparison_of
 from tests.fixtures.device_run import device_run
 from tests.fixtures.hostile import hostile_run
@@ -147,7 +147,7 @@ def test_a_real_gpu_trace(tmp_path: Path) -> None:
 def test_notes_and_idle_time_of_a_trace_of_two_ranks(tmp_path: Path) -> None:
     recording = device_run()
     recording.meta.details["notes"] = ["rank 2 is missing: the traces are of 0-1", "<b>x</b>.json is empty"]
-    devices = gpu.data(recording, ShowOptions())["devices"]
+    devices = VIEWS["gpu"].data(recording, ShowOptions())["devices"]
     told = {
         "notes": recording.meta.details["notes"],
         "idle": [f"{d['idle_split_ms']['host']:.3g}" for d in devices],

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from sonde.export import FORMATS
-from sonde.render.text import VIEWS
 from sonde.store import build, pack
 from sonde.store.meta import Meta
 from sonde.store.writer import write_tables
+from sonde.views import VIEWS
 from tests.fixtures.synthetic import ROOFS, training_run
 
 SECRET = "planted-private-key"

@@ -5,7 +5,6 @@ Each takes a recording and options drawn at random, and must end in a result or 
 
 from __future__ import annotations
 
-import importlib
 import io
 import random
 import warnings
@@ -22,11 +21,12 @@ from sonde.insights.engine import judge
 from sonde.insights.to_json import report_json
 from sonde.render.html import ReportOptions, write_report
 from sonde.render.html.judged import judged
-from sonde.render.text import VIEWS, diff
+from sonde.render.text import diff, show
 from sonde.render.text.insights import show_insights
 from sonde.render.text.page import Page
-from sonde.render.text.view import ShowOptions
 from sonde.store.recording import Recording
+from sonde.views import VIEWS
+from sonde.views.options import ShowOptions
 from tests.fixtures.synthetic import training_run
 
 Consumer = Callable[[Recording, random.Random, Path], None]
@@ -35,8 +35,6 @@ SORT = (None, None, None, "self", "total", "calls", "name", "time", "bytes")
 
 
 def _view(name: str) -> Consumer:
-    module = importlib.import_module(VIEWS[name][0])
-
     def run(recording: Recording, rng: random.Random, folder: Path) -> None:
         asked = ShowOptions(
             by=rng.choice(BY),
@@ -48,9 +46,9 @@ def _view(name: str) -> Consumer:
             thread=rng.choice((None, None, None, 0, 41, -1)),
             against=recording if rng.random() < 0.1 else None,
         )
-        data = module.data(recording, asked)
+        data = VIEWS[name].data(recording, asked)
         json_text.dumps(data)
-        module.show(data, Page(io.StringIO(), rng.choice((None, 80, 20))), asked)
+        show(name, data, Page(io.StringIO(), rng.choice((None, 80, 20))), asked)
 
     return run
 

@@ -20,10 +20,11 @@ from sonde.ingest import open_any
 from sonde.ingest.kineto import reader as kineto
 from sonde.ingest.ranks import folder as ranks
 from sonde.ingest.ranks.folder import open_folder, read_ranks, summary_of
-from sonde.render.text import gpu
+from sonde.render.text import show
 from sonde.render.text.page import Page
-from sonde.render.text.view import ShowOptions
 from sonde.store.recording import Recording
+from sonde.views import VIEWS
+from sonde.views.options import ShowOptions
 from tests.oracle.traces import MEGATRON, plain, trace
 
 QUICK = [
@@ -202,13 +203,13 @@ def test_of_many_ranks_all_are_compared_and_the_late_ones_opened(monkeypatch: py
     left_out = losses.array("count")[losses.text("cause").equals("traces_left_out")]
     assert left_out.tolist() == [6]
     whole = read_ranks([folder], workers=1).runs[0].summary.to_json()
-    assert gpu.data(recording, ShowOptions()) == whole
+    assert VIEWS["gpu"].data(recording, ShowOptions()) == whole
 
 
 def test_the_gpu_view_tells_people_all_that_its_json_has() -> None:
     recording = native("samfast/asdf_True_b.json.gz")
     sheet = io.StringIO()
-    gpu.show(gpu.data(recording, ShowOptions()), Page(sheet), ShowOptions())
+    show("gpu", VIEWS["gpu"].data(recording, ShowOptions()), Page(sheet), ShowOptions())
     text = sheet.getvalue()
     for heading in (
         "Overhead-bound", "Kernels, copies and sets", "critical path", "host's call to the device's start",
@@ -221,7 +222,7 @@ def test_the_gpu_view_tells_people_all_that_its_json_has() -> None:
 def test_where_no_mfu_can_be_told_the_view_says_why() -> None:
     recording = native("kineto_tb/resnet50_nw0_a.json.gz")
     sheet = io.StringIO()
-    gpu.show(gpu.data(recording, ShowOptions()), Page(sheet), ShowOptions())
+    show("gpu", VIEWS["gpu"].data(recording, ShowOptions()), Page(sheet), ShowOptions())
     assert "MFU unknown: no matrix operator runs in 16 bits" in sheet.getvalue()
 
 

@@ -6,18 +6,18 @@ After a change that is meant: SONDE_UPDATE_GOLDEN=1 pytest tests/golden, then re
 from __future__ import annotations
 
 import difflib
-import importlib
 import io
 import os
 from pathlib import Path
 
 import pytest
 
-from sonde.render.text import VIEWS
+from sonde.render.text import show
 from sonde.render.text.page import Page
 from sonde.render.text.summary import show_summary
-from sonde.render.text.view import ShowOptions
 from sonde.store.recording import Recording
+from sonde.views import VIEWS
+from sonde.views.options import ShowOptions
 from tests.fixtures.synthetic import training_run
 
 EXPECTED = Path(__file__).parent / "expected"
@@ -42,10 +42,9 @@ def check(name: str, text: str) -> None:
 # What the roofline view shows depends on the roofs measured on a machine; its own tests give it some.
 @pytest.mark.parametrize("name", [view for view in VIEWS if view != "roofline"])
 def test_view(name: str, recording: Recording) -> None:
-    module = importlib.import_module(VIEWS[name][0])
     options = ShowOptions(limit=12, name="train.sonde")
     stream = io.StringIO()
-    module.show(module.data(recording, options), Page(stream, width=120), options)
+    show(name, VIEWS[name].data(recording, options), Page(stream, width=120), options)
     check(name, stream.getvalue())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from sonde.analyze.samples.chain_levels import LEVELS
 from sonde.render.text.page import Column, Page, bar
 from sonde.render.text.units import count, milliseconds, place
-from sonde.render.text.view import ShowOptions
+from sonde.views.options import ShowOptions
 
 MOST_STEPS, MOST_LAUNCHES = 14, 12
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sonde.render.text.page import Column, Page
 from sonde.render.text.units import count, milliseconds, percent, size
-from sonde.render.text.view import ShowOptions
+from sonde.views.options import ShowOptions
 
 KERNELS = 12  # rows of the list of kernels where nobody asked for more
 SHORT = 8  # rows of the lists after it

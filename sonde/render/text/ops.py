@@ -1,163 +1,16 @@
-"""`sonde show REC ops`: the operator table, with the columns that users of torch.profiler know.
-
-With `--native`, each operator has below it where its own time went: kernels, waits, spin, page
-faults, … (`sonde.render.text.native_rows`). A recording without recorded calls shows what samples say.
-"""
+"""`sonde show REC ops`: prints the answer of `sonde.views.ops`."""
 
 from __future__ import annotations
 
-import math
-import re
 from typing import Any
 
-from sonde.analyze.device.launches import launched_before_trace
-from sonde.analyze.ops.sampled import sample_groups, sampled_ops
-from sonde.analyze.ops.table import GROUPINGS, op_groups, op_table
-from sonde.analyze.samples.native_split import NativeSplit, native_split
-from sonde.errors import UsageError
-from sonde.render.text.native_rows import native_json, native_rows
+from sonde.analyze.ops.table import GROUPINGS
+from sonde.render.text.native_rows import native_rows
 from sonde.render.text.page import Column, Page
 from sonde.render.text.units import count, milliseconds, percent, place, size
-from sonde.render.text.view import ShowOptions
-from sonde.store.recording import Recording
+from sonde.views.options import ShowOptions
 
-SORTABLE = (
-    "self_ms",
-    "total_ms",
-    "self_wall_ms",
-    "total_wall_ms",
-    "preempted",
-    "calls",
-    "cpu_mem_bytes",
-    "self_cpu_mem_bytes",
-    "device_mem_bytes",
-    "self_device_mem_bytes",
-    "device_self_ms",
-    "device_total_ms",
-    "flops",
-    "name",
-)
-TIMES = ("self_ns", "total_ns", "self_wall_ns", "total_wall_ns", "device_self_ns", "device_total_ns")
 MUCH_TAKEN = 0.20  # of the recorded calls' time: from here on the first line says so
-OTHER = (
-    "calls",
-    "preempted",
-    "cpu_mem_bytes",
-    "self_cpu_mem_bytes",
-    "device_mem_bytes",
-    "self_device_mem_bytes",
-    "flops",
-)
-
-
-def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
-    """`by`, `source` (calls or samples), `self_ms` and `device_self_ms` (the whole), `rows`: name, calls, …
-
-    `self_ms` and `total_ms` are without the time in which the thread was ready but off the CPU, which `*_wall_ms` hold;
-    `preempted` are calls from which at least half a millisecond of it was taken.
-    `device_elsewhere_ms` is device time that no operator caused, `launched_before_trace_ms` the part of it that was
-    launched before the trace began. `native` in a row, with `--native`.
-    """
-    by = options.by or "name"
-    if by not in GROUPINGS:
-        raise UsageError(f"--by {by!r} is not known", "use one of " + ", ".join(GROUPINGS))
-    if not len(recording.table("ops")):
-        return _from_samples(recording, by, options)
-    rows = _rows(recording, by)
-    if options.native:
-        splits = _splits(recording, by)
-        for row in rows:
-            row["native"] = native_json(splits.get(row["group"]))
-    total = {c: sum(r[c] for r in rows) for c in ("self_ms", "self_wall_ms", "device_self_ms")}
-    for row in rows:
-        del row["group"]
-    kernels = recording.table("kernels")
-    work = kernels.text("kind").matches(("kernel", "memcpy", "memset"))
-    all_ms = float((kernels.array("end_ns") - kernels.array("start_ns"))[work].sum()) / 1e6
-    elsewhere = max(all_ms - total["device_self_ms"], 0.0)
-    old = launched_before_trace(kernels, recording.table("launches")) & (kernels.array("op") < 0)
-    old_ms = float((kernels.array("end_ns") - kernels.array("start_ns"))[old].sum()) / 1e6
-    outside = {"device_elsewhere_ms": elsewhere, "launched_before_trace_ms": old_ms}
-    chosen = _chosen(rows, by, options)
-    return {"by": by, "source": "calls", **total, **outside, "rows": chosen}
-
-
-def _rows(recording: Recording, by: str) -> list[dict[str, Any]]:
-    table = op_table(
-        recording.table("ops"),
-        recording.table("memory"),
-        recording.table("kernels"),
-        recording.table("marks"),
-        recording.table("threads"),
-        by=by,
-        samples=recording.table("samples"),
-    )
-    names, keys, groups = (
-        table.text("name").tolist(),
-        table.text("key").tolist(),
-        table.array("group").tolist(),
-    )
-    columns = {c: table.array(c).tolist() for c in (*TIMES, *OTHER)}
-    rows: list[dict[str, Any]] = []
-    for i, name in enumerate(names):
-        row: dict[str, Any] = {"name": name, **({} if by == "name" else {by: keys[i]})}
-        row |= {c.replace("_ns", "_ms"): columns[c][i] / 1e6 for c in TIMES}
-        row |= {c: columns[c][i] for c in OTHER}
-        row["flops"] = None if math.isnan(row["flops"]) else row["flops"]
-        rows.append({**row, "group": groups[i]})
-    return rows
-
-
-def _splits(recording: Recording, by: str) -> dict[int, NativeSplit]:
-    ops, samples = recording.table("ops"), recording.table("samples")
-    stacks, frames = recording.table("stacks"), recording.table("frames")
-    groups = op_groups(ops, by, recording.table("marks"), recording.table("threads"))
-    return native_split(sample_groups(samples, ops, groups, stacks, frames, by), samples, stacks, frames)
-
-
-def _from_samples(recording: Recording, by: str, options: ShowOptions) -> dict[str, Any]:
-    """No call was recorded: the sampled stacks still name operators. Calls and memory are not known."""
-    samples, stacks, frames = (recording.table(n) for n in ("samples", "stacks", "frames"))
-    table, group = sampled_ops(samples, stacks, frames)
-    splits = native_split(group, samples, stacks, frames) if options.native else {}
-    unknown = {c.replace("_ns", "_ms"): None for c in (*TIMES[2:], *OTHER)}
-    rows: list[dict[str, Any]] = []
-    for i, name in enumerate(table.text("name").tolist()):
-        times = {c.replace("_ns", "_ms"): int(table.array(c)[i]) / 1e6 for c in ("self_ns", "total_ns")}
-        row: dict[str, Any] = {"name": name, **times, **unknown, "samples": int(table.array("samples")[i])}
-        rows.append({**row, "native": native_json(splits.get(i))} if options.native else row)
-    if rows and by != "name":
-        raise UsageError(
-            f"--by {by} needs recorded calls, and no deep window fell into this run",
-            "record every step with: sonde run --window all …",
-        )
-    whole = sum(r["self_ms"] for r in rows)
-    empty = {"device_self_ms": 0.0, "device_elsewhere_ms": 0.0, "launched_before_trace_ms": 0.0}
-    return {
-        "by": by,
-        "source": "samples",
-        "self_ms": whole,
-        "self_wall_ms": None,
-        **empty,
-        "rows": _chosen(rows, by, options),
-    }
-
-
-def _chosen(rows: list[dict[str, Any]], by: str, options: ShowOptions) -> list[dict[str, Any]]:
-    if options.filter:
-        try:
-            pattern = re.compile(options.filter)
-        except re.error as error:
-            raise UsageError(f"--filter {options.filter!r} is not a regular expression: {error}") from None
-        rows = [r for r in rows if pattern.search(f"{r['name']} {r.get(by, '')}")]
-    if options.op:
-        rows = [r for r in rows if r["name"] == options.op]
-    sort = options.sort or "self_ms"
-    if sort not in SORTABLE:
-        raise UsageError(f"cannot sort by {sort!r}", "use one of " + ", ".join(SORTABLE))
-    if sort == "name":
-        return sorted(rows, key=lambda r: str(r["name"]))
-    return sorted(rows, key=lambda r: -(r[sort] or 0))
 
 
 def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
@@ -236,7 +89,7 @@ def _key(key: str | None, by: str) -> str:
 
 
 def _cells(row: dict[str, Any], data: dict[str, Any], by: str, memory: bool, device: bool) -> list[str]:
-    cells = [row["name"] or "?"] + ([] if by == "name" else [_key(row[by], by)])
+    cells = [row["name"] or "?"] + ([] if by == "name" else [_key(row["key"], by)])
     whole = data["self_ms"] or 1.0
     cells += [percent(row["self_ms"] / whole), milliseconds(row["self_ms"])]
     if data["source"] == "samples":
@@ -253,7 +106,7 @@ def _cells(row: dict[str, Any], data: dict[str, Any], by: str, memory: bool, dev
 
 
 def _cells_native(row: dict[str, Any], data: dict[str, Any], by: str) -> list[str]:
-    cells = [row["name"] or "?"] + ([] if by == "name" else [_key(row[by], by)])
+    cells = [row["name"] or "?"] + ([] if by == "name" else [_key(row["key"], by)])
     share = percent(row["self_ms"] / (data["self_ms"] or 1.0))
     seen = row["native"]["samples"] if row["native"] else 0
     calls = "–" if row["calls"] is None else count(row["calls"])

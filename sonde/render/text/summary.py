@@ -16,10 +16,11 @@ from sonde.insights.engine import judge
 from sonde.render.text.insights import summary_lines
 from sonde.render.text.notes import show_notes
 from sonde.render.text.page import Page, bar
-from sonde.render.text.quality import TABLES
-from sonde.render.text.taken import say_taken, taken_json
+from sonde.render.text.taken import say_taken
 from sonde.render.text.units import count, nanoseconds, percent
 from sonde.store.recording import Recording
+from sonde.views.quality import TABLES
+from sonde.views.taken import taken_json
 
 HOT_ROWS = 4
 LOSS_CAUSES = 3

@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.analyze.recording.taken_away import TakenAway
-from sonde.insights.subject import Subject
 from sonde.render.text.page import Page
-from sonde.store.recording import Recording
-
-
-def taken_of(recording: Recording) -> TakenAway:
-    """Of the steady steps of the thread that makes them, else of the main thread's life."""
-    return Subject(recording).taken
-
-
-def taken_json(recording: Recording) -> dict[str, Any]:
-    """`taken_away`: share, seconds, …, and `sentence` where it matters."""
-    found = taken_of(recording)
-    return {**found.as_json(), "sentence": found.sentence if found.matters else None}
 
 
 def say_taken(taken: dict[str, Any] | None, page: Page) -> None:

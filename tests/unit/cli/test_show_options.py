@@ -9,7 +9,7 @@ import pytest
 
 from sonde.cli.main import main
 from sonde.cli.show import OPTIONS
-from sonde.render.text import VIEWS
+from sonde.views import VIEWS
 
 KERNELS = 40
 

@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from sonde.export.cells import safe_cell
+from sonde.cells import safe_cell
 from sonde.export.tables import write_csv
 from sonde.store import build
 from sonde.store.meta import Meta

@@ -30,8 +30,8 @@ from sonde.ingest.mxnet import table as mxnet_table
 from sonde.ingest.mxnet import trace as mxnet_trace
 from sonde.ingest.sampled import collapsed, perf_script, speedscope
 from sonde.ingest.verbose import onednn_log
-from sonde.render.text import stacks as stacks_view
-from sonde.render.text.view import ShowOptions
+from sonde.views import VIEWS
+from sonde.views.options import ShowOptions
 from tests.unit.ingest.synthetic import event, losses, read
 
 SECONDS = 30  # of CPU
@@ -122,7 +122,7 @@ def test_a_stack_of_half_a_million_frames(tmp_path: Path) -> None:
     assert int(recording.table("stacks").array("depth").max()) == 500_000
     recording = perf_script.read(perf_text(tmp_path / "perf.txt", 50_000))
     with quick():
-        data = stacks_view.data(recording, ShowOptions())
+        data = VIEWS["stacks"].data(recording, ShowOptions())
         json.dumps(data["tree"])
     assert data["on_cpu_ms"] == 0.01
     assert len(list(collapsed_lines(profile_of(recording)))) == 1

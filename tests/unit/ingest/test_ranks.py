@@ -18,8 +18,8 @@ from sonde.errors import EnvironmentLacks, InputError, UsageError
 from sonde.ingest import Failure, open_any
 from sonde.ingest.ranks import engines
 from sonde.ingest.ranks.folder import open_folder, rank_in_name, read_ranks, settle
-from sonde.render.text import VIEWS
 from sonde.store import build
+from sonde.views import VIEWS
 from tests.unit.analyze.synthetic import kernels, launches, ops
 
 

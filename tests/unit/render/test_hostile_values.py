@@ -55,13 +55,14 @@ def _both(first: Table, second: Table, column: str) -> np.ndarray | Text:
 
 
 def test_a_view_with_no_rows_left_names_no_operator(tmp_path: Path) -> None:
-    from sonde.render.text import ops
+    from sonde.render.text import show
     from sonde.render.text.page import Page
-    from sonde.render.text.view import ShowOptions
+    from sonde.views import VIEWS
+    from sonde.views.options import ShowOptions
 
     asked = ShowOptions(limit=0)
     with (tmp_path / "page").open("w") as stream:
-        ops.show(ops.data(recordings.recording(), asked), Page(stream), asked)
+        show("ops", VIEWS["ops"].data(recordings.recording(), asked), Page(stream), asked)
     assert "chain --op" not in (tmp_path / "page").read_text()
 
 

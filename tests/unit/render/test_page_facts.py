@@ -11,12 +11,11 @@ from sonde.analyze.recording.notes import notes
 from sonde.render.html import ReportOptions
 from sonde.render.html.limits import LEVELS
 from sonde.render.html.report import build_payload
-from sonde.render.text import gpu
-from sonde.render.text import memory as memory_view
-from sonde.render.text.view import ShowOptions
 from sonde.store import build
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
+from sonde.views import VIEWS
+from sonde.views.options import ShowOptions
 from tests.fixtures.device_run import device_run
 from tests.unit.render.reading import decode
 
@@ -29,7 +28,7 @@ def page_of(recording: Recording, level: int = 0) -> dict[str, Any]:
 @pytest.mark.parametrize("level", [0, len(LEVELS) - 1])
 def test_devices_and_their_idle_time_are_those_of_show_gpu_however_much_is_pruned(level: int) -> None:
     recording = device_run()
-    said = gpu.data(recording, ShowOptions())["devices"]
+    said = VIEWS["gpu"].data(recording, ShowOptions())["devices"]
     told = page_of(recording, level)["facts"]["devices"]
     assert len(said) == len(told) == 2
     for text, page in zip(said, told, strict=True):
@@ -98,7 +97,7 @@ def test_no_level_of_memory_is_carried_from_one_window_to_the_next() -> None:
 
 def test_what_held_memory_at_the_peak_has_the_categories_of_show_memory() -> None:
     recording = two_windows()
-    (device,) = memory_view.data(recording, ShowOptions())["devices"]
+    (device,) = VIEWS["memory"].data(recording, ShowOptions())["devices"]
     page = page_of(recording)
     (peak,) = page["facts"]["peaks"]
     assert peak["bytes"] == device["peak_bytes"] == 150

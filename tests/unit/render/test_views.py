@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
 from typing import Any
@@ -10,22 +9,22 @@ from typing import Any
 import pytest
 
 from sonde.errors import UsageError
-from sonde.render.text import VIEWS
+from sonde.render.text import show
 from sonde.render.text.page import Page
-from sonde.render.text.view import ShowOptions
 from sonde.store import build
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
+from sonde.views import VIEWS
+from sonde.views.options import ShowOptions
 from tests.fixtures.synthetic import training_run
 from tests.unit.store import recordings
 
 
 def view(name: str, recording: Recording, **options: Any) -> tuple[dict[str, Any], str]:
-    module = importlib.import_module(VIEWS[name][0])
     asked = ShowOptions(**options)
-    found = module.data(recording, asked)
+    found = VIEWS[name].data(recording, asked)
     stream = io.StringIO()
-    module.show(found, Page(stream), asked)
+    show(name, found, Page(stream), asked)
     json.dumps(found, allow_nan=False)
     return found, stream.getvalue()
 

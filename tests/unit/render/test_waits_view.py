@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 
 from sonde.columns import Text
-from sonde.render.text import waits
+from sonde.render.text import show
 from sonde.render.text.page import Page
-from sonde.render.text.view import ShowOptions
 from sonde.store import build
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
+from sonde.views import VIEWS
+from sonde.views.options import ShowOptions
 
 NAMES = ("poll", "read_batch", "sonde::finish_background", "GOMP_parallel", "libkineto::ConfigLoader::update")
 LIBRARIES = ("libc.so.6", "libdata.so", "libsonde_agent.so", "libsonde_agent.so", "libtorch_cpu.so")
@@ -53,7 +54,7 @@ def recorded() -> Recording:
 
 
 def test_waits_of_sonde_and_kineto_are_counted_and_not_listed() -> None:
-    data = waits.data(recorded(), ShowOptions())
+    data = VIEWS["waits"].data(recorded(), ShowOptions())
     assert [(r["place"], r["waiting_ms"]) for r in data["rows"]] == [
         ("GOMP_parallel", 3000),
         ("read_batch", 1000),
@@ -61,5 +62,5 @@ def test_waits_of_sonde_and_kineto_are_counted_and_not_listed() -> None:
     assert data["reasons"] == {"idle": 3000, "io": 1000}
     assert data["profilers_ms"] == 47_000
     stream = io.StringIO()
-    waits.show(data, Page(stream), ShowOptions())
+    show("waits", data, Page(stream), ShowOptions())
     assert "Not listed: 47.0 s of waits of Sonde and of torch's profiler." in stream.getvalue()

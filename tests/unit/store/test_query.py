@@ -15,6 +15,7 @@ from sonde.store.reader import open_recording
 from sonde.store.recording import Recording
 from sonde.store.schema import TABLES
 from sonde.store.writer import write_tables
+from sonde.views.tabular import made_tables
 from tests.unit.store import recordings
 
 
@@ -29,7 +30,7 @@ def recording(request: pytest.FixtureRequest, tmp_path: Path) -> Recording:
 
 
 def answer(recording: Recording, sql: str, timeout_s: float | None = None) -> list[tuple[object, ...]]:
-    with query.Session(recording, sql) as session:
+    with query.Session(recording, sql, made_tables()) as session:
         return list(session.ask(sql, timeout_s).rows)
 
 
@@ -145,12 +146,12 @@ def test_times_with_a_zone_need_no_other_package(recording: Recording) -> None:
 
 def test_all_tables_and_views_are_listed(recording: Recording) -> None:
     listed = {row[0] for row in answer(recording, "SHOW TABLES")}
-    assert listed == set(TABLES) | {view.name for view in query.VIEWS}
+    assert listed == set(TABLES) | {view.name for view in query.VIEWS} | set(made_tables())
 
 
 def test_only_the_tables_that_are_named_are_opened(recording: Recording) -> None:
     assert query.tables_named("SELECT * FROM Frames f, 'x'") == {"frames"}
-    assert query.tables_named("FROM hot_frames") == {"samples", "stacks", "frames"}
+    assert query.tables_named("FROM hot_lines") == {"samples", "stacks", "frames"}
     assert query.tables_named("SHOW TABLES") == set(TABLES)
     assert query.tables_named("SELECT 1") == set()
 
@@ -185,6 +186,6 @@ def test_hot_frames_of_a_deep_recursion_climb_once_per_sampled_stack() -> None:
         },
     )  # fmt: skip
     found = answer(deep, "SELECT name, self_ms, total_ms FROM hot_frames")
-    assert found == [("g", 40.0, 40.0), ("f", 0.0, 40.0)]
+    assert found == [("g (a.py)", 40.0, 40.0), ("f (a.py)", 0.0, 40.0)]
     assert answer(deep, "SELECT function, total_ms FROM hot_lines ORDER BY 1") == [("f", 40.0), ("g", 40.0)]
     assert answer(deep, "SELECT count(*) FROM sampled_stack_frames") == [(depth,)]

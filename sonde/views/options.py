@@ -1,10 +1,4 @@
-"""What a text view is: data for programs (`--json`), and the same data for people.
-
-A view is one file with two functions, and one line in `sonde.render.text.VIEWS`:
-    data(recording, options) -> a dict of plain JSON values with documented keys
-    show(data, page, options) -> prints it
-`show` gets only what `data` returned, so both always say the same.
-"""
+"""What a user asks of a view: the options of `sonde show`. `VIEWS` says which of them each view takes."""
 
 from __future__ import annotations
 
@@ -17,7 +11,7 @@ ROWS = 30  # of a list, where nobody asked for another number
 
 @dataclass(frozen=True)
 class ShowOptions:
-    """What the user asked of a view. `VIEWS` says which of these each takes; others are refused before it is asked."""
+    """What the user asked. An option that the view does not take is refused before it is asked."""
 
     by: str | None = None
     sort: str | None = None

@@ -1,0 +1,106 @@
+"""Questions about a recording, one module each. Adding a view is one file and one line here.
+
+A view's module has one function, `data(recording, options)`, which returns a frozen dataclass: the answer. Its rows are
+dataclasses too, and their fields declare the columns (`sonde.views.columns`). Text, `--json`, `--csv`, the table of
+`sonde query` and the facts of the report are all made from that one answer.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:  # the help of `sonde show` lists the views and imports none of them
+    from sonde.store.recording import Recording
+    from sonde.views.options import ShowOptions
+
+
+class View(NamedTuple):
+    """Where a view is, one line for --help, the options of `sonde show` that it takes, its table in `sonde query`."""
+
+    module: str
+    line: str
+    takes: tuple[str, ...]
+    sql: str | None = None
+    rows: str = "rows"  # the field of the answer that has the rows of the table
+
+    def answer(self, recording: Recording, options: ShowOptions) -> Any:
+        """What the module's `data` says."""
+        return importlib.import_module(self.module).data(recording, options)
+
+    def data(self, recording: Recording, options: ShowOptions) -> dict[str, Any]:
+        """The same as plain JSON values."""
+        from sonde.views.columns import plain
+
+        found: dict[str, Any] = plain(self.answer(recording, options))
+        return found
+
+
+VIEWS: dict[str, View] = {
+    "stacks": View(
+        "sonde.views.stacks",
+        "where on-CPU time goes: hottest functions and the call tree",
+        ("sort", "limit", "filter", "native", "thread"),
+        sql="hot_frames",
+        rows="hot",
+    ),
+    "quality": View("sonde.views.quality", "accuracy and completeness of the recording", ()),
+    "gpu": View("sonde.views.gpu", "device activity, idle time and late ranks", ("limit",)),
+    "ops": View(
+        "sonde.views.ops",
+        "operators: self and total time, memory, calls",
+        ("by", "sort", "limit", "filter", "native", "op"),
+        sql="op_summary",
+    ),
+    "chain": View(
+        "sonde.views.chain",
+        "from the Python line to the kernel: the dispatch chain of --op",
+        ("op", "against"),
+    ),
+    "steps": View(
+        "sonde.views.steps", "steps and phases, with warm-up set apart", (), sql="step_summary", rows="steps"
+    ),
+    "compile": View(
+        "sonde.views.compile",
+        "torch.compile: its time, regions, graph breaks, recompiles, kernels",
+        ("limit",),
+    ),
+    "memory": View(
+        "sonde.views.memory",
+        "running total, the peak and what was alive at it, growth over steps",
+        ("by", "limit"),
+    ),
+    "threads": View(
+        "sonde.views.threads",
+        "what each thread did: running, busy-waiting, waiting",
+        ("sort", "limit"),
+        sql="thread_summary",
+    ),
+    "waits": View(
+        "sonde.views.waits",
+        "time off the CPU by reason and place",
+        ("sort", "limit", "thread"),
+        sql="wait_summary",
+    ),
+    "primitives": View(
+        "sonde.views.primitives",
+        "oneDNN and MKL calls by kind, implementation and shape",
+        ("by", "limit", "filter"),
+    ),
+    "roofline": View(
+        "sonde.views.roofline",
+        "operators and primitives against the machine's limits",
+        ("limit", "roof"),
+    ),
+    "machine": View(
+        "sonde.views.machine",
+        "where it ran, and the instruction sets of the kernels that ran",
+        ("limit",),
+    ),
+    "contents": View(
+        "sonde.views.contents",
+        "what the recording contains; read it before you share one",
+        ("limit",),
+    ),
+    "losses": View("sonde.views.losses", "what is missing or uncertain", ("sort", "limit"), sql="lost"),
+}

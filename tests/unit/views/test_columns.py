@@ -1,0 +1,86 @@
+"""Columns declared once: every format of a view is made from them."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+
+from sonde.cli.main import main
+from sonde.errors import UsageError
+from sonde.store import query
+from sonde.views import VIEWS
+from sonde.views.columns import Column, columns_of, matching, ordered, plain
+from sonde.views.options import ShowOptions
+from sonde.views.tabular import made_tables, view_columns, write_csv
+from tests.fixtures.synthetic import training_run
+
+TABULAR = [name for name, view in VIEWS.items() if view.sql]
+
+
+@dataclass(frozen=True)
+class Row:
+    name: Annotated[str, Column("Name")]
+    ms: Annotated[float | None, Column("time", "ms", "how long")]
+    secret: int = 0  # not a column
+
+
+def test_columns_have_the_fields_key_type_and_whether_it_may_be_unknown() -> None:
+    assert [(c.key, c.kind, c.unknown, c.said.unit) for c in columns_of(Row)] == [
+        ("name", "text", False, ""),
+        ("ms", "number", True, "ms"),
+    ]
+
+
+def test_rows_are_sorted_by_a_declared_column_with_unknown_values_last() -> None:
+    rows = [Row("b", None), Row("a", 1.0), Row("c", float("nan")), Row("d", 3.0)]
+    assert [r.name for r in ordered(rows, Row, None, "ms")][:2] == ["d", "a"]
+    assert [r.name for r in ordered(rows, Row, "name", "ms")] == ["a", "b", "c", "d"]
+    with pytest.raises(UsageError, match="cannot sort by 'secret'"):
+        ordered(rows, Row, "secret", "ms")
+    with pytest.raises(UsageError, match="regular expression"):
+        matching(rows, "(", lambda r: r.name)
+
+
+def test_what_is_not_finite_is_null() -> None:
+    assert plain([Row("a", float("inf"))]) == [{"name": "a", "ms": None, "secret": 0}]
+
+
+@pytest.mark.parametrize("name", TABULAR)
+def test_json_csv_and_sql_of_a_view_have_the_same_cells(name: str) -> None:
+    recording, options = training_run(), ShowOptions()
+    view, columns = VIEWS[name], view_columns(name)
+    assert all(column.said.title and column.kind != "object" for column in columns)
+    rows = view.data(recording, options)[view.rows]
+    wanted = [[row[column.key] for column in columns] for row in rows]
+    text = io.StringIO()
+    write_csv(name, view.answer(recording, options), None, text)
+    header, *cells = csv.reader(io.StringIO(text.getvalue()))
+    assert header == [column.key for column in columns]
+    assert [["" if v is None else str(v) for v in row] for row in wanted] == [
+        [cell.removeprefix("'") for cell in row] for row in cells
+    ]
+    sql = f"SELECT * FROM {view.sql}"
+    with query.Session(recording, sql, made_tables()) as session:
+        found = session.ask(sql)
+        assert found.names == header
+        assert [list(row) for row in found.rows] == wanted
+    assert rows or name == "losses"
+
+
+def test_a_view_that_is_not_one_table_refuses_csv(
+    tmp_path: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", "nothing.sonde", "quality", "--csv"]) == 2
+    assert "use --json" in capsys.readouterr().err
+
+
+def test_every_module_of_a_view_answers_and_is_json() -> None:
+    for view in VIEWS.values():
+        assert callable(importlib.import_module(view.module).data)
+    json.dumps(VIEWS["ops"].data(training_run(), ShowOptions()), allow_nan=False)
