@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "export": ("sonde.cli.export", "Export", "convert a recording to another tool's format"),
     "recover": ("sonde.cli.recover", "Recover", "finish a recording after a crash"),
     "pack": ("sonde.cli.pack", "Pack", "pack a recording into one file, or unpack it"),
+    "completions": ("sonde.cli.completions", "Completions", "print a completion script for your shell"),
 }
 
 # How --help lists them.
@@ -42,6 +43,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Look": ("report", "show", "insights", "explain", "query"),
     "Compare and improve": ("diff", "prove", "tune", "check"),
     "Exchange": ("import", "export", "pack"),
+    "Set up": ("completions",),
 }
 
 # These start a program of the user, or ask their torch: it must find the environment as they left it.
@@ -81,7 +83,7 @@ def _run(words: list[str]) -> int:
 
         print(f"sonde {__version__}")
         return 0
-    command, parser = _load(words[0])
+    command, parser = load(words[0])
     return command.run(_parse(parser, words[1:]))
 
 
@@ -143,11 +145,13 @@ def spare_threads(name: str, environment: MutableMapping[str, str], loaded: Cont
         environment.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def _load(name: str) -> tuple[Command, argparse.ArgumentParser]:
+def load(name: str) -> tuple[Command, argparse.ArgumentParser]:
+    """A command and its parser; a name that is not known is answered with the nearest one."""
     import argparse
     import importlib
     import inspect
 
+    from sonde.cli.parser import Parser
     from sonde.errors import UsageError
 
     if name not in COMMANDS:
@@ -159,7 +163,7 @@ def _load(name: str) -> tuple[Command, argparse.ArgumentParser]:
     spare_threads(name, os.environ, sys.modules)
     module, cls, _ = COMMANDS[name]
     command: Command = getattr(importlib.import_module(module), cls)()
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"sonde {name}",
         description=inspect.getdoc(command),
         formatter_class=argparse.RawDescriptionHelpFormatter,

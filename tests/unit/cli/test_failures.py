@@ -35,12 +35,12 @@ class _Raises:
 def _outcome(
     error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> tuple[int, list[str]]:
-    load = entry._load
+    load = entry.load
 
     def loaded(name: str) -> object:
         return _Raises(error), load("pack")[1]
 
-    monkeypatch.setattr(entry, "_load", loaded)
+    monkeypatch.setattr(entry, "load", loaded)
     code = entry.main(["pack", "x"])
     return code, capsys.readouterr().err.splitlines()
 
