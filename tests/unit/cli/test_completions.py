@@ -45,7 +45,7 @@ def test_bash_completes_commands_options_and_views(capsys: pytest.CaptureFixture
     [
         (["report", "--max-sise", "3", "x"], "--max-size"),
         (["show", "x.sonde", "opps"], "ops"),
-        (["export", "x.sonde", "--fromat", "csv"], "--format"),
+        (["diff", "a.sonde", "b.sonde", "--markdwon", "x"], "--markdown"),
     ],
 )
 def test_a_misspelt_word_is_answered_with_the_nearest_one(
