@@ -11,7 +11,7 @@ _API = ("profile", "region", "step")
 def __getattr__(name: str) -> object:
     """`sonde.profile`, `sonde.step` and `sonde.region`, imported when first asked for."""
     if name in _API:
-        from sonde.record import annotate
+        from sonde.integrations import annotate
 
         return getattr(annotate, name)
     raise AttributeError(f"module 'sonde' has no attribute {name!r}")

@@ -20,7 +20,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from sonde.record.surroundings import machine_facts
+from sonde.record.outside.surroundings import machine_facts
 from sonde.version import __version__
 
 ROOT = Path(__file__).parents[2]

@@ -30,7 +30,7 @@ def main() -> None:
     loops = _loops(torch)
     before = {name: _cost_us(loop, options) for name, loop in loops.items()}
     with tempfile.TemporaryDirectory() as folder:
-        from sonde.record.observe import install
+        from sonde.record.frameworks.torch.inside import install
 
         settings = {"folder": folder, "window": "auto", "budget": 0.0, "lines": True}
         started = time.perf_counter_ns()

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.lib.environment import write
 from sonde.ingest.agent.decode import read_raw_log
-from sonde.record.launch import LaunchOptions, agent_environment
+from sonde.record.outside.launch import LaunchOptions, agent_environment
 from tests.guests.roster import PROGRAMS as GUESTS
 from tests.lifecycle.recorded import PROGRAMS, ticks
 

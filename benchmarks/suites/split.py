@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from benchmarks.lib.environment import write
 from sonde.columns import Table
-from sonde.record.job import record
-from sonde.record.options import RunOptions
+from sonde.record.outside.job import record
+from sonde.record.outside.options import RunOptions
 from sonde.store.recording import Recording
 
 PROGRAMS = Path(__file__).parents[2] / "tests" / "lifecycle" / "programs"

@@ -1,6 +1,6 @@
 // Lets the observer of operator calls into native torch programs, and into nothing else.
 //
-// Preloaded only by `sonde run --shapes`. The observer itself (sonde/record/observer/calls.cpp) is built for
+// Preloaded only by `sonde run --shapes`. The observer itself (sonde/record/frameworks/torch_native/calls.cpp) is built for
 // one torch and linked to it; preloading that one would drag libtorch into every shell and helper of the job.
 // So this library, which needs libc alone, looks whether the process has that very torch, and only
 // then opens the observer. In Python it stays out: windows see more there.

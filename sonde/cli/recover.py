@@ -22,7 +22,7 @@ class Recover:
         )
 
     def run(self, options: argparse.Namespace) -> int:
-        from sonde.record.finalise import recover
+        from sonde.record.outside.finalise import recover
         from sonde.render.text.page import Page
         from sonde.render.text.summary import show_summary
 

@@ -15,8 +15,8 @@ from sonde.cli.inputs import fresh_path
 from sonde.errors import UsageError
 
 if TYPE_CHECKING:
-    from sonde.record.launch import LaunchResult
-    from sonde.record.options import RunOptions
+    from sonde.record.outside.launch import LaunchResult
+    from sonde.record.outside.options import RunOptions
 
 
 class Run:
@@ -32,7 +32,7 @@ class Run:
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
-        from sonde.record.options import BUDGET_PERCENT, RATE_HZ
+        from sonde.record.outside.options import BUDGET_PERCENT, RATE_HZ
 
         parser.usage = "sonde run [options] (script.py | -m module | -- command) args…"
         parser.add_argument("-o", "--output", type=Path, metavar="NAME.sonde", help="recording to write")
@@ -78,9 +78,9 @@ class Run:
         parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
     def run(self, options: argparse.Namespace) -> int:
-        from sonde.record.always import run_always
-        from sonde.record.options import RunOptions
-        from sonde.record.place import plain_name
+        from sonde.record.outside.always import run_always
+        from sonde.record.outside.options import RunOptions
+        from sonde.record.outside.place import plain_name
 
         command, name = program(options)
         folder = _wanted(options.output, Path(f"{plain_name(name)}.sonde"), options.force)
@@ -125,11 +125,11 @@ def _say(text: str) -> None:
 def _finish(folder: Path, result: LaunchResult, asked: RunOptions, quiet: bool) -> None:
     """Make the tables and print the summary; whatever fails is said, and the logs stay for `sonde recover`."""
     from sonde.errors import SondeError
-    from sonde.record.apart import Failed, apart
-    from sonde.record.place import one_line
+    from sonde.record.outside.apart import Failed, apart
+    from sonde.record.outside.place import one_line
 
     def finish() -> None:
-        from sonde.record.job import finish
+        from sonde.record.outside.job import finish
         from sonde.render.text.page import Page
         from sonde.render.text.summary import show_summary
 

@@ -1,4 +1,6 @@
-"""What a program may have said about itself (`sonde/record/observe/settings.py` asks), with the type of each answer.
+"""What a program may have said about itself, with the type of each answer.
+
+Asked by `sonde/record/frameworks/torch/inside/settings.py`.
 
 Enters: the JSON of marks of kind "settings". Leaves: the answers whose types are as declared. Rules need not doubt
 them; an answer of another type is as if it had not been given.

@@ -12,7 +12,7 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from sonde.record.annotate import step
+from sonde.integrations.annotate import step
 
 
 class SondeCallback(TrainerCallback):  # type: ignore[misc]

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sonde.record.annotate import profile
+from sonde.integrations.annotate import profile
 
 
 def load_ipython_extension(shell: Any) -> None:

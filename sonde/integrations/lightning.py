@@ -14,7 +14,7 @@ try:
 except ImportError:  # the older package name
     from pytorch_lightning.callbacks import Callback
 
-from sonde.record.annotate import region, step
+from sonde.integrations.annotate import region, step
 
 
 class SondeCallback(Callback):  # type: ignore[misc]

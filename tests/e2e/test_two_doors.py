@@ -20,7 +20,7 @@ from sonde.analyze.base.grouping import parent_rows, rows_of
 from sonde.columns import Table
 from sonde.ingest.kineto import reader as kineto
 from sonde.native import agent_path
-from sonde.record.observe.kineto import CLOCK_NAME
+from sonde.record.frameworks.torch.inside.kineto import CLOCK_NAME
 from sonde.store.reader import open_recording
 
 pytestmark = [

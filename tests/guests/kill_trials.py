@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from sonde.errors import SondeError
-from sonde.record.finalise import recover
+from sonde.record.outside.finalise import recover
 from sonde.store.reader import open_recording
 from sonde.store.recording import Recording
 from tests.guests.roster import PROGRAMS

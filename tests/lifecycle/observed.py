@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from sonde.ingest.observers.framework import Framework, framework_tables
-from sonde.record.environment import ObserveOptions, python_environment
+from sonde.record.frameworks.base import ObserveOptions
+from sonde.record.frameworks.collect import Framework, framework_tables
+from sonde.record.outside.environment import python_environment
 
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed for this Python"

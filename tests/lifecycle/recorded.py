@@ -19,7 +19,7 @@ import numpy as np
 
 from sonde.ingest.agent.decode import read_raw_log
 from sonde.ingest.agent.log import WALK_RESIDUAL, RawLog
-from sonde.record.launch import LaunchOptions, agent_environment
+from sonde.record.outside.launch import LaunchOptions, agent_environment
 
 PROGRAMS = Path(__file__).parent / "programs"
 NOBODY = 65534

@@ -10,8 +10,8 @@ import pytest
 
 from sonde.analyze.recording.quality import quality
 from sonde.ingest.agent.log import WALK_RESIDUAL
-from sonde.record.job import record
-from sonde.record.options import RunOptions
+from sonde.record.outside.job import record
+from sonde.record.outside.options import RunOptions
 from sonde.render.text.quality import TABLES
 from tests.lifecycle.recorded import PROGRAMS, cpu_s, run, weights_s
 

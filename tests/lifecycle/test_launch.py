@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sonde.errors import UsageError
-from sonde.record.launch import LaunchOptions, agent_environment, launch
+from sonde.record.outside.launch import LaunchOptions, agent_environment, launch
 
 Program = Callable[[str], Path]
 
@@ -69,7 +69,7 @@ while True: pass
 LAUNCHER = """
 import sys
 from pathlib import Path
-from sonde.record.launch import LaunchOptions, launch
+from sonde.record.outside.launch import LaunchOptions, launch
 result = launch([sys.executable, "-c", sys.argv[2]], Path(sys.argv[1]), LaunchOptions())
 print("survived", result.exit_code, flush=True)
 """

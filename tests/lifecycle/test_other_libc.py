@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sonde.record.launch import read_unfollowed
+from sonde.record.outside.launch import read_unfollowed
 from tests.lifecycle.recorded import run
 
 pytestmark = pytest.mark.skipif(shutil.which("musl-gcc") is None, reason="needs musl-gcc (musl-tools)")

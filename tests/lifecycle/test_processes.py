@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sonde.ingest.agent.log import WALK_RESIDUAL
-from sonde.record.launch import read_unfollowed
+from sonde.record.outside.launch import read_unfollowed
 from tests.lifecycle.recorded import cpu_s, run, weights_s
 
 Program = Callable[[str], Path]

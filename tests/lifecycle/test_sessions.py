@@ -14,7 +14,7 @@ import pytest
 
 from sonde.ingest.agent.decode import read_raw_log
 from sonde.ingest.agent.log import WALK_RESIDUAL, RawLog
-from sonde.record.launch import LaunchOptions, agent_environment
+from sonde.record.outside.launch import LaunchOptions, agent_environment
 from tests.lifecycle.recorded import cpu_s, losses, run, weights_s
 
 # Deeper and deeper stacks of different functions: each stretch of the run needs new nodes and codes.

@@ -1,4 +1,4 @@
-// How the agent was asked to work: environment variables set by sonde/record/launch.py.
+// How the agent was asked to work: environment variables set by sonde/record/outside/launch.py.
 // All defaults with their units are here.
 #pragma once
 

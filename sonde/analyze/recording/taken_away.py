@@ -20,7 +20,7 @@ import numpy.typing as npt
 from sonde.analyze.base.nesting import by_value
 from sonde.columns import Array, Table
 
-DISTURBED = 0.20  # of a deep window (sonde/record/observe/windows.py takes it again)
+DISTURBED = 0.20  # of a deep window (sonde/record/inside/windows.py takes it again)
 LEVEL_NS = 1_000_000_000  # ten looks: what was taken within it is known well
 MATTERS = 0.10  # of a thread's time: from here on it is said, and figures are of the rest
 LOOK_NS = 100_000_000  # the agent's looks while much is taken away (native/agent/waits)
@@ -192,7 +192,7 @@ def _chosen(marks: Table, threads: Table) -> int:
 
 
 def _scheduling(marks: Table) -> dict[str, Any]:
-    """What the program's end said of the machine and of its control group (sonde/record/observe/placement.py)."""
+    """What the program's end said of the machine and of its control group (sonde/record/inside/placement.py)."""
     for said in _extras(marks, "settings"):
         if isinstance(said.get("scheduling"), dict):
             return dict(said["scheduling"])

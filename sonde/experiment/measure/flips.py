@@ -20,7 +20,7 @@ from sonde.experiment.design.arm import Arm, Measurement
 from sonde.experiment.measure.inside import notes
 from sonde.experiment.measure.launches import disturbances, judge_disturbance, running
 from sonde.experiment.measure.results import printed_results
-from sonde.ingest.observers.framework import framework_tables
+from sonde.record.frameworks.collect import framework_tables
 
 SETTLING_STEPS = 1  # after a flip: caches and layouts of the other state
 WARMUP_STEPS = 10

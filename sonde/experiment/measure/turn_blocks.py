@@ -14,7 +14,7 @@ import numpy as np
 from sonde.analyze.steps.program import StepReport, step_reports
 from sonde.columns import Array, Table
 from sonde.experiment.measure.traits import draws_batches, threads_of
-from sonde.ingest.observers.framework import framework_tables
+from sonde.record.frameworks.collect import framework_tables
 
 FEWEST_BLOCKS = 5  # of both programs together
 FEWEST_STEPS = 2  # in a block, without the one in which it stood

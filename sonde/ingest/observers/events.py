@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from sonde.columns import Array
-from sonde.record.observe.events import BLOCK_BYTES, PHASE_NAMES, RECORD_BYTES, TRAIN_STEP
+from sonde.record.inside.events import BLOCK_BYTES, PHASE_NAMES, RECORD_BYTES, TRAIN_STEP
 
 _WORDS = RECORD_BYTES // 8
 _PER_BLOCK = BLOCK_BYTES // RECORD_BYTES

@@ -12,7 +12,7 @@ import numpy as np
 
 from sonde.columns import Array
 from sonde.ingest.observers.events import Events
-from sonde.record.observe.events import BACKWARD, COMPILED, FORWARD, FORWARD_WITHOUT_GRAD
+from sonde.record.inside.events import BACKWARD, COMPILED, FORWARD, FORWARD_WITHOUT_GRAD
 
 Steps = tuple[str, Array, Array, Array]  # name, start_ns, end_ns, tid
 

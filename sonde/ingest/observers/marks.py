@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sonde import rawfolder
 from sonde.columns import Array, Table, Text
 from sonde.ingest.observers import events as event_files
 from sonde.ingest.observers.events import Events
 from sonde.ingest.observers.found_steps import found_steps
 from sonde.ingest.observers.roster import Roster
-from sonde.record.observe.events import FORWARD, PHASE_NAMES, TRAIN_STEP
-from sonde.record.observe.log import read_lines
+from sonde.record.inside.events import FORWARD, PHASE_NAMES, TRAIN_STEP
+from sonde.record.inside.log import read_lines
 from sonde.store import build
 
 MARK_KINDS = ("step", "epoch", "region", "phase", "window", "compile", "gc", "pause", "tensors", "settings")
@@ -39,9 +39,10 @@ class ProcessMarks:
     events: Events = field(default_factory=event_files.none)
 
 
-def read(path: Path) -> ProcessMarks:
+def read(file: rawfolder.File) -> ProcessMarks:
     """Read one log, whole or torn."""
-    result = ProcessMarks(int(path.name.split(".")[0]))
+    result = ProcessMarks(file.pid)
+    path = file.path
     bad = 0
     for line in read_lines(str(path)):
         try:
@@ -61,7 +62,7 @@ def read(path: Path) -> ProcessMarks:
     if bad:
         detail = f"lines of {path.name} that are no JSON"
         result.losses.append({"cause": "bad_mark", "count": bad, "unit": "events", "detail": detail})
-    beside = path.with_name(path.name.replace(".marks", ".events").removesuffix(".jsonl") + ".bin")
+    beside = path.with_name(rawfolder.EVENTS.name(file.pid, file.number))
     if beside.exists():
         result.events = event_files.read(beside)
         if result.events.bad:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sonde import rawfolder
 from sonde.analyze.primitives.table import with_ops
 from sonde.columns import Table
 from sonde.errors import SondeError
@@ -35,8 +36,8 @@ def read_primitives(raw: Path, roster: Roster, ops: Table) -> Primitives:
     parts, losses = [], []
     versions: dict[str, str] = {}
     details: dict[str, Any] = {}
-    for path in sorted(raw.glob("*.primitives.log")):
-        process = roster.process(int(path.name.split(".")[0]))
+    for pid, _, path in rawfolder.PRIMITIVES.find(raw):
+        process = roster.process(pid)
         if not path.stat().st_size:
             continue  # a process that never called one of the libraries
         try:

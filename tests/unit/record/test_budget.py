@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.record.observe.budget import MOST_WINDOWS, WINDOW_STEPS, Budget
+from sonde.record.inside.budget import MOST_WINDOWS, WINDOW_STEPS, Budget
 
 
 def test_no_window_before_steps_are_steady() -> None:

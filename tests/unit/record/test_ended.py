@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sonde.columns import Table, Text
-from sonde.ingest.observers.ended import read_ended, with_ended
+from sonde.ingest.agent.ended import read_ended, with_ended
 from sonde.store import build
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sonde.errors import UsageError
-from sonde.ingest.observers.framework import _isolating_flag
-from sonde.record.environment import BOOTSTRAP, ObserveOptions, parse_window, python_environment
+from sonde.record.frameworks.collect import _isolating_flag
+from sonde.record.outside.environment import BOOTSTRAP, ObserveOptions, parse_window, python_environment
 
 
 def test_the_users_pythonpath_stays_behind_ours(tmp_path: Path) -> None:

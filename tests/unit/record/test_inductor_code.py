@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from sonde.record.observe.inductor_code import _facts, innermost
+from sonde.record.frameworks.torch.inside.inductor_code import _facts, innermost
 
 TRACE = '  File "/a/train.py", line 3, in <module>\n    net(x)\n  File "/a/net.py", line 8, in forward\n    y = x * 2\n'
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sonde.record.jit import jit_environment, remove_jit_files
+from sonde.record.outside.jit import jit_environment, remove_jit_files
 
 
 def test_kernels_are_dumped_into_the_private_folder(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sonde.ingest.observers.line_states import replay
-from sonde.ingest.observers.module_paths import ModulePaths
-from sonde.record.observe.lines import ENTER, LEAVE, LINE, MODULE, MODULE_END
+from sonde.record.frameworks.torch.inside.lines import ENTER, LEAVE, LINE, MODULE, MODULE_END
+from sonde.record.frameworks.torch.line_states import replay
+from sonde.record.frameworks.torch.module_paths import ModulePaths
 
 PLACES = [["train.py", "main"], ["model.py", "Net.forward"]]
 

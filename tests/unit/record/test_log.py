@@ -6,7 +6,7 @@ import os
 import threading
 from pathlib import Path
 
-from sonde.record.observe.log import CHUNK_BYTES, MappedLog, read_lines
+from sonde.record.inside.log import CHUNK_BYTES, MappedLog, read_lines
 
 
 def test_lines_come_back_in_order_across_chunks(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from sonde.ingest.observers import events as events_file
-from sonde.ingest.observers.framework import framework_tables
-from sonde.record.observe.events import (
+from sonde.record.frameworks.collect import framework_tables
+from sonde.record.inside.events import (
     BACKWARD,
     CHUNK_BYTES,
     COMPILED,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sonde.record.observe import placement
-from sonde.record.observe.placement import Ticks, numa_bytes, physical_cpus, scheduling
+from sonde.record.inside import placement
+from sonde.record.inside.placement import Ticks, numa_bytes, physical_cpus, scheduling
 
 LISTS = Path("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sonde.record.observe import settings
+from sonde.record.frameworks.torch.inside import settings
 
 
 def test_mapped_libraries_are_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

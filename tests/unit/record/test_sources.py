@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sonde.columns import Table
-from sonde.record import sources
-from sonde.record.sources import project_roots, source_table
+from sonde.record.outside import sources
+from sonde.record.outside.sources import project_roots, source_table
 from sonde.store import build
 from sonde.store.meta import Meta
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.record.observe.steps import StepTracker
+from sonde.record.inside.steps import StepTracker
 
 
 class Program:

@@ -192,7 +192,7 @@ def test_headers_that_do_not_fit_are_found_out_before_they_enter(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another torch's headers: here a build that gives a trial call a wrong shape."""
-    from sonde.record.observer import build
+    from sonde.record.frameworks.torch_native import build
 
     for name in build.SOURCES:
         text = (build.FOLDER / name).read_text()

@@ -1,0 +1,74 @@
+"""The name of every file in raw/, for those that write it and those that read it.
+
+Imported inside the program, so: standard library only, and no work at import.
+In a pattern, PID stands for the process and N for a number; what C++ writes is named in the file given behind it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+FOLDER = "raw"
+ENDED = "ended.tsv"  # how each process ended: native/agent/process/ended.cpp
+UNFOLLOWED = "unfollowed.tsv"  # processes that have no log, and why: native/agent/process/follow.cpp
+SHAPES_OF_JOB = "shapes.txt"  # why no process of the job has shapes
+_OPTIONAL_NUMBER = "[-N]"
+
+
+class File(NamedTuple):
+    """A file that was found. `number` is 0 where its name has none."""
+
+    pid: int
+    number: int
+    path: Path
+
+
+class Kind:
+    """Files of one kind that processes leave, by the pattern of their names."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+
+    def name(self, pid: int, number: int = 0) -> str:
+        text = self.pattern.replace(_OPTIONAL_NUMBER, f"-{number}" if number else "")
+        return text.replace("PID", str(pid)).replace("N", str(number))
+
+    def path(self, raw: str, pid: int, number: int = 0) -> str:
+        return os.path.join(raw, self.name(pid, number))
+
+    def find(self, raw: Path) -> list[File]:
+        """All of this kind in `raw`, in the order of their names; whatever is called otherwise is left alone."""
+        import re  # not needed inside the program
+
+        shape = re.escape(self.pattern).replace(re.escape(_OPTIONAL_NUMBER), r"(?:-(?P<number>\d{1,18}))?")
+        shape = shape.replace("PID", r"(?P<pid>\d{1,18})").replace("N", r"(?P<number>\d{1,20})")
+        found = ((re.fullmatch(shape, path.name, re.ASCII), path) for path in sorted(raw.iterdir()))
+        return [File(int(m["pid"]), int(m.groupdict().get("number") or 0), path) for m, path in found if m]
+
+
+# Every process
+LOG = Kind("PID.N.slog")  # samples; N is the start of the process: native/agent/background/recorder.cpp
+MARKS = Kind("PID.marks[-N].jsonl")
+EVENTS = Kind("PID.events[-N].bin")
+TROUBLE = Kind("PID.trouble.txt")  # what the bootstrap could not do
+PRIMITIVES = Kind("PID.primitives.log")  # lines of oneDNN and MKL: native/lines/lines.cpp
+
+# torch
+MODULES = Kind("PID.modules.jsonl")
+WINDOWS = Kind("PID.windows.jsonl")
+WINDOW_TRACE = Kind("PID.window-N.json")
+WINDOW_LINES = Kind("PID.window-N.lines.bin")
+WINDOW_CODE = Kind("PID.window-N.lines.json")  # the code objects that WINDOW_LINES has by number
+OWN_TRACES = Kind("PID.own-traces.jsonl")
+OWN_TRACE = Kind("PID.own-N.json")
+OWN_TRACE_PACKED = Kind("PID.own-N.json.gz")
+
+# torch in C++ programs: sonde/record/frameworks/torch_native/calls.cpp
+NATIVE_CALLS = Kind("PID.calls.bin")
+NATIVE_SIGNATURES = Kind("PID.calls.jsonl")
+SHAPES_NOTE = Kind("PID.shapes.txt")  # why this process has no shapes: native/observer/enter.cpp
+
+# MXNet
+MXNET_TRACE = Kind("PID.mxnet.json")

@@ -1,0 +1,105 @@
+"""What Sonde must be told of a framework, and what it is told in turn.
+
+A framework is one folder beside this file and one line in `known.py`:
+    framework.py   the record `FRAMEWORK` below: how it is noticed, which files it leaves in raw/, how they are read
+    inside         what observes it in the program: standard library only, plus the framework itself
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sonde.columns import Table
+from sonde.errors import UsageError
+from sonde.ingest.observers.roster import Roster
+from sonde.link.numbering import Numbering, renumbered
+from sonde.rawfolder import Kind
+
+Loss = tuple[int, str, int, str, str]  # process, cause, count, unit, detail
+DEFAULT_BUDGET = 0.02
+
+
+@dataclass(frozen=True)
+class ObserveOptions:
+    """What the observers inside the program shall do."""
+
+    window: str = "auto"  # auto, all, none or steps=A:B (steps A up to, not including, B)
+    budget: float = DEFAULT_BUDGET  # share of the program's CPU time that windows may cost
+    lines: bool = True  # trace Python lines and modules inside windows
+    primitives: bool = False  # have oneDNN and MKL print their calls, kept apart by native/lines
+    shapes: bool = False  # have an observer of operator calls in native torch programs
+    mxnet: bool = True  # start MXNet's own profiler in programs that use MXNet
+    turns: Path | None = None  # a byte shared with the launcher, which lets two programs take turns
+
+
+def parse_window(text: str) -> tuple[str, int, int]:
+    """Check `--window`: the mode, and first and last+1 step for `steps=A:B`, else -1."""
+    if text in ("auto", "all", "none"):
+        return text, -1, -1
+    found = re.fullmatch(r"steps=(\d+):(\d+)", text)
+    if not found or int(found[1]) >= int(found[2]):
+        raise UsageError(
+            f"--window {text!r} is not understood", "use auto, all, none or steps=A:B with A < B, steps=10:13"
+        )
+    return "steps", int(found[1]), int(found[2])
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A program that is about to be started: what a framework may add variables for."""
+
+    command: list[str]
+    folder: Path
+    options: ObserveOptions
+    environment: Mapping[str, str]  # as it is without this framework
+
+
+@dataclass
+class Reading:
+    """What the readers of one raw folder share, and where they put what they could not read."""
+
+    raw: Path
+    roster: Roster
+    epoch_offset_ns: Mapping[int, int]  # pid → wall clock − ours, where the process said it
+    numbering: Numbering = field(default_factory=Numbering)
+    losses: list[Loss] = field(default_factory=list)
+
+    def lose(self, process: int, cause: str, count: int, unit: str, detail: str) -> None:
+        self.losses.append((process, cause, count, unit, detail))
+
+    def numbered(self, tables: Mapping[str, Table], process: int) -> dict[str, Table]:
+        """The tables of one source of `process` with the recording's identities."""
+        return renumbered(
+            tables, process, lambda tid, name: self.roster.thread(process, tid, name), self.numbering
+        )
+
+
+@dataclass(frozen=True)
+class SourceTables:
+    """The tables of one source (a window, a trace, a log), and how far its times may be off."""
+
+    tables: dict[str, Table]
+    uncertainty_ns: int
+    clock_drift: float = 0.0  # the profiler's clock against ours, a share; corrected where it is not 0
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def nothing_to_add(launch: Launch) -> dict[str, str]:
+    """For a framework that needs no variables of its own."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Framework:
+    """One framework."""
+
+    name: str
+    files: tuple[Kind, ...]  # that it leaves in raw/
+    read: Callable[[Reading], list[SourceTables]]
+    # Module whose import gives the framework away → "package:function" to call with it, inside the program.
+    noticed_by: Mapping[str, str] = field(default_factory=dict)
+    environment: Callable[[Launch], dict[str, str]] = nothing_to_add

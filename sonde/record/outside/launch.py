@@ -1,0 +1,215 @@
+"""Start a program with the agent inside, and wait for it as a shell would.
+
+Enters: a command, the recording's folder, options. Leaves: how the program ended and what it and its orphans used.
+Without a folder the program runs as it is.
+Invariant: Sonde is invisible. The program's output, exit code and death by signal are its own;
+Ctrl-C and friends reach the program, and Sonde stays to finish the recording.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from sonde import rawfolder
+from sonde.errors import EnvironmentLacks, UsageError
+from sonde.native import agent_path
+from sonde.record.outside.adopted import Left, adopt_orphans, foster_parent, see_off, used_ns
+from sonde.record.outside.options import MAX_RATE_HZ, RunOptions
+
+ENGINES = ("auto", "timer+kernel", "perf+kernel", "perf+timer", "timer")
+MIN_RATE_HZ = 1
+# The terminal sends these to the whole foreground group: the program has them already.
+_FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+# Sent to us alone (kill, a job scheduler): the program must hear of them.
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+class CannotStart(UsageError):
+    """The system refuses to start the program, which may be for the variables that Sonde adds."""
+
+
+@dataclass(frozen=True)
+class LaunchOptions:
+    """How to sample, and what else to put into the program's environment."""
+
+    rate_hz: int = 100
+    engine: str = "auto"
+    waits: bool = True  # off-CPU snapshots
+    blocks: bool = False  # random on/off blocks that measure the overhead
+    environment: Mapping[str, str] = field(default_factory=dict)  # set in the program, over its own
+    directory: Path | None = None
+    # Adopt processes that the program leaves behind, and say so when that takes time. Only for a process that has
+    # no children of its own: theirs would be waited for as well.
+    adopt: Callable[[str], None] | None = None
+
+
+def launch_options(options: RunOptions, environment: Mapping[str, str]) -> LaunchOptions:
+    """How to sample as `sonde run` was asked to."""
+    return LaunchOptions(
+        rate_hz=round(options.rate_hz), waits=options.waits, blocks=options.blocks, environment=environment
+    )
+
+
+@dataclass(frozen=True)
+class LaunchResult:
+    """How it ended. `exit_code` is the program's own; -N when signal N killed it."""
+
+    pid: int
+    exit_code: int
+    signal: int  # 0 when not killed by one
+    user_ns: int
+    system_ns: int
+    max_rss_bytes: int
+    start_ns: int
+    end_ns: int
+    adopted_ns: int = 0  # CPU time of processes that the program left behind and that have ended
+    left: tuple[Left, ...] = ()  # those that still run
+    outlived: tuple[Left, ...] = ()  # those that still ran when Sonde stopped to wait: nobody waited for them
+
+
+def agent_environment(
+    folder: Path, options: LaunchOptions, base: Mapping[str, str], launcher_pid: int
+) -> dict[str, str]:
+    """`base` with the agent preloaded in front of what was preloaded already."""
+    if not MIN_RATE_HZ <= options.rate_hz <= MAX_RATE_HZ:
+        raise UsageError(
+            f"a rate of {options.rate_hz} Hz is out of range", f"use {MIN_RATE_HZ} to {MAX_RATE_HZ:g}"
+        )
+    if options.engine not in ENGINES:
+        raise UsageError(f"there is no engine {options.engine!r}", f"use one of: {', '.join(ENGINES)}")
+    environment = {**base, **options.environment}
+    environment.pop("SONDE_AGENT_FIRST", None)  # of a `sonde run` around this one
+    preload = [str(agent_path())]
+    if any(c in preload[0] for c in ": "):
+        raise EnvironmentLacks(
+            f"the agent lies at {preload[0]!r}, and the loader takes no spaces or colons in LD_PRELOAD",
+            "install Sonde in a folder without them",
+        )
+    if environment.get("LD_PRELOAD"):
+        preload.append(environment["LD_PRELOAD"])
+    environment["LD_PRELOAD"] = ":".join(preload)
+    environment["SONDE_AGENT_FOLDER"] = str(folder.resolve())
+    environment["SONDE_AGENT_RATE"] = str(options.rate_hz)
+    environment["SONDE_AGENT_ENGINE"] = options.engine
+    environment["SONDE_AGENT_WAITS"] = str(int(options.waits))
+    environment["SONDE_AGENT_BLOCKS"] = str(int(options.blocks))
+    environment["SONDE_AGENT_LAUNCHER"] = str(launcher_pid)
+    return environment
+
+
+def launch(command: list[str], folder: Path | None, options: LaunchOptions) -> LaunchResult:
+    """Run `command` to its end, with the agent writing into `folder`/raw."""
+    if not command:
+        raise UsageError("there is no command to run", "give one: sonde run script.py")
+    if folder is None:
+        environment = {**os.environ, **options.environment}
+    else:
+        (folder / rawfolder.FOLDER).mkdir(parents=True, exist_ok=True)
+        environment = agent_environment(folder, options, os.environ, os.getpid())
+    adopting = False
+    if options.adopt:
+        environment["SONDE_AGENT_FOSTER"] = str(foster_parent())
+        adopting = adopt_orphans()
+    start_ns = time.monotonic_ns()
+    adopted_ns = 0
+    with _signals_for_the_program() as child:
+        process = _start(command, environment, options)
+        child.append(process.pid)
+        while True:
+            # wait4 gives the usage of this very child with what it waited for itself.
+            pid, status, usage = os.wait4(-1 if adopting else process.pid, 0)
+            if pid == process.pid:
+                break
+            adopted_ns += used_ns(usage)
+        process.returncode = os.waitstatus_to_exitcode(status)  # Popen must not wait again
+        end_ns = time.monotonic_ns()
+    left: tuple[Left, ...] = ()
+    if adopting and options.adopt:
+        late_ns, left = see_off(options.adopt)
+        adopted_ns += late_ns
+    code = process.returncode
+    return LaunchResult(
+        pid=process.pid,
+        exit_code=code,
+        signal=-code if code < 0 else 0,
+        user_ns=round(usage.ru_utime * 1e9),
+        system_ns=round(usage.ru_stime * 1e9),
+        max_rss_bytes=usage.ru_maxrss * 1024,
+        start_ns=start_ns,
+        end_ns=end_ns,
+        adopted_ns=adopted_ns,
+        left=left,
+        outlived=left,
+    )
+
+
+def _start(
+    command: list[str], environment: Mapping[str, str], options: LaunchOptions
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(command, env=environment, cwd=options.directory, close_fds=False)
+    except FileNotFoundError:
+        raise UsageError(f"{command[0]!r} was not found", "check the path or PATH") from None
+    except PermissionError:
+        raise UsageError(f"{command[0]!r} cannot be executed", "is it a program?") from None
+    except OSError as error:
+        raise CannotStart(f"{command[0]!r} cannot be started: {error.strerror}") from None
+
+
+@contextmanager
+def _signals_for_the_program() -> Iterator[list[int]]:
+    """Survive the terminal's signals and pass on the others to the pid that is put into the list."""
+    child: list[int] = []
+
+    def survive(number: int, frame: FrameType | None) -> None:
+        """The program got it from the terminal as well; it decides."""
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        if child:
+            try:
+                os.kill(child[0], number)
+            except ProcessLookupError:
+                return
+
+    before = {}
+    try:
+        # A handler, not SIG_IGN: ignoring would be inherited by the program. And what we were told to ignore (nohup, a
+        # shell's background jobs) stays so: a handler would be reset to the default in the program, which would
+        # then die of the hang-up that it was to survive.
+        handlers = {**dict.fromkeys(_FROM_TERMINAL, survive), **dict.fromkeys(_FORWARDED, forward)}
+        for number, handler in handlers.items():
+            if signal.getsignal(number) != signal.SIG_IGN:
+                before[number] = signal.signal(number, handler)
+    except ValueError:
+        pass  # not in the main thread: signals go where they went before
+    try:
+        yield child
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier if earlier is not None else signal.SIG_DFL)
+
+
+@dataclass(frozen=True)
+class Unfollowed:
+    """A process of the job that left no log: a helper program, or one the agent could not enter."""
+
+    pid: int
+    reason: str
+    program: str
+
+
+def read_unfollowed(folder: Path) -> list[Unfollowed]:
+    """What the agent noted about processes without a log; they are rows of `losses`."""
+    path = folder / rawfolder.FOLDER / rawfolder.UNFOLLOWED
+    if not path.exists():
+        return []
+    rows = [line.split("\t") for line in path.read_text(errors="replace").splitlines()]
+    return [Unfollowed(int(r[0]), r[1], r[2]) for r in rows if len(r) == 3 and r[0].isdigit()]
