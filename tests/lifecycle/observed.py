@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sonde.record.frameworks.base import ObserveOptions
-from sonde.record.frameworks.collect import Framework, framework_tables
+from sonde.record.frameworks.collect import Told, framework_tables
 from sonde.record.outside.environment import python_environment
 
 needs_torch = pytest.mark.skipif(
@@ -30,7 +30,7 @@ class Observed:
     stderr: str
     raw: Path
 
-    def framework(self) -> Framework:
+    def framework(self) -> Told:
         return framework_tables(self.raw)
 
     def marks(self, kind: str, name: str | None = None) -> int:
