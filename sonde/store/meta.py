@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,11 @@ from typing import Any
 from sonde import json_text
 from sonde.errors import InputError
 from sonde.store import checksums, typed
-from sonde.store.files import FILE_NAME
+from sonde.store.files import FILE_NAME, PRIVATE_FILE, Folder, meta_text
 from sonde.store.schema import VERSION
 
 FORMAT = "sonde-recording"
 _COUNTS = ("cpus", "usable_cpus", "memory_bytes")  # facts of the machine that are counted with
-LARGEST_BYTES = 64 << 20  # of meta.json; a real one has some kilobytes
 
 
 @dataclass(frozen=True)
@@ -66,24 +66,25 @@ class Meta:
         files = checksums.of(folder) if self.complete else {}
         text = json.dumps({"format": FORMAT, **asdict(self), "files": files}, indent=1, ensure_ascii=False)
         partial = folder / (FILE_NAME + ".partial")
-        partial.touch(0o600)
-        # A lone surrogate (a file name that is no UTF-8) becomes \udcff, which JSON reads back as it was.
-        partial.write_bytes((text + "\n").encode("utf-8", "backslashreplace"))
+        partial.unlink(missing_ok=True)
+        # Made anew, so that nothing is written through a link that someone left in the folder.
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+        with os.fdopen(descriptor, "wb") as file:
+            # A lone surrogate (a file name that is no UTF-8) becomes \udcff, which JSON reads back as it was.
+            file.write((text + "\n").encode("utf-8", "backslashreplace"))
         partial.replace(folder / FILE_NAME)
 
     @staticmethod
     def read(folder: Path, text: str | None = None) -> Meta:
         """The meta.json of a recording, or `text` as its content; InputError names what is wrong with it."""
         path = folder / FILE_NAME
-        try:
-            if text is None and path.stat().st_size > LARGEST_BYTES:
-                raise InputError(f"{path} is larger than {LARGEST_BYTES >> 20} MB; that is no {FILE_NAME}")
-            data = json_text.loads(path.read_bytes() if text is None else text)
-        except FileNotFoundError:
+        if text is None and not os.path.lexists(path):
             raise InputError(
                 f"{folder} is not a recording: it has no {FILE_NAME}",
                 "make one with: sonde run script.py",
-            ) from None
+            )
+        try:
+            data = json_text.loads(meta_text(Folder(folder)) if text is None else text)
         except (OSError, ValueError) as error:
             raise InputError(f"{path} cannot be read: {error}", f"try: sonde recover {folder}") from None
         if not isinstance(data, dict) or data.pop("format", None) != FORMAT:

@@ -7,6 +7,7 @@ asked to keep it or a process still writes into it. Nothing is removed before ev
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable
@@ -33,7 +34,7 @@ from sonde.record.outside.launch import LaunchResult, read_unfollowed
 from sonde.record.outside.sources import source_table
 from sonde.record.outside.surroundings import epoch_offset
 from sonde.store import build
-from sonde.store.files import make_private
+from sonde.store.files import FILE_NAME, Folder, make_private
 from sonde.store.meta import Meta
 from sonde.store.reader import open_recording
 from sonde.store.recording import Recording
@@ -55,8 +56,17 @@ def recover(folder: Path, source: bool = False) -> Recording:
         if (folder / "meta.json").exists() and Meta.read(folder).complete:
             raise InputError(f"{folder} is finished already and has no raw logs", f"sonde report {folder}")
         raise InputError(f"{folder} has no raw logs to recover from")
-    meta = Meta.read(folder) if (folder / "meta.json").exists() else Meta(source="run", program=folder.stem)
+    known = _check_files(Folder(folder))
+    meta = Meta.read(folder) if FILE_NAME in known else Meta(source="run", program=folder.stem)
     return finalise(folder, meta, _known_result(meta), keep_raw=True, source=source)
+
+
+def _check_files(files: Folder) -> list[str]:
+    """Their names. All are regular files: a link would lead elsewhere, a FIFO would be waited for without end."""
+    names = files.names()
+    for name in names:
+        os.close(files.open(name))
+    return names
 
 
 def finalise(
@@ -158,7 +168,7 @@ def _read_logs(raw: Path) -> tuple[list[RawLog], list[Loss]]:
         try:
             logs.append(read_raw_log(path))
         except InputError as error:
-            losses.append((-1, "log_unreadable", path.stat().st_size, "bytes", error.message))
+            losses.append((-1, "log_unreadable", 1, "logs", error.message))
     return logs, losses
 
 
