@@ -19,7 +19,11 @@ namespace sonde {
 
 // What Sonde's code may use of a stack in a handler, without the kernel's own frames. The build
 // fails when the call graph may need more (native/stack_usage.py).
+#ifndef __SANITIZE_ADDRESS__
 constexpr uint64_t kHandlerStackBytes = 8 << 10;
+#else  // red zones between all variables; not checked
+constexpr uint64_t kHandlerStackBytes = 256 << 10;
+#endif
 
 struct AlternateStack {
   uint64_t low = 0, high = 0;  // 0, 0: none
