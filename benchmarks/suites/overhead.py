@@ -1,6 +1,7 @@
 """What profiling costs the program, in two ways.
 
 Usage: python -m benchmarks overhead [--rounds N] [--seconds S] [--workloads …] [--inside S] [--only NAME …]
+       python -m benchmarks overhead --beside CLONE [--rounds N] [--seconds S] [--rate HZ]
 
 Inside one process (the finer way): Sonde's own on/off blocks at the default rate and at 1000 Hz, and
 torch.profiler switched on and off in the same pattern, on the op-dense loop for --inside seconds each;
@@ -9,6 +10,9 @@ Across processes: CPU time per step under each profiler as a ratio to nothing. E
 every profiler once, in random order, so that a drifting machine hurts all alike; the ratio is taken
 within a round. Printed: median and range over rounds, bytes written, and seconds from the end of the
 loop to the end of the command. A profiler that is not installed is named.
+
+Beside another build of Sonde (a clone with its native libraries): in-process blocks of both in turns, and the
+difference with its interval. Exits 1 when this build surely costs more or walks more slowly.
 """
 
 from __future__ import annotations
@@ -22,16 +26,18 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.lib.beside import beside, show
 from benchmarks.lib.environment import write
 from benchmarks.lib.peers import LOOP, Peer, present, surroundings
 from sonde.analyze.recording.overhead import typical
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -42,7 +48,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=6.0, help="CPU time of the loop")
     parser.add_argument("--workloads", nargs="+", default=["op_dense", "conv_net", "transformer", "loader"])
     parser.add_argument("--only", nargs="+", help="names of peers, beside nothing")
+    parser.add_argument(
+        "--beside", type=Path, metavar="CLONE", help="another build of Sonde, compared in turns"
+    )
+    parser.add_argument("--rate", type=int, default=100, metavar="HZ", help="of both builds")
     options = parser.parse_args()
+    if options.beside:
+        compared = beside(options.beside, options.rate, options.seconds, options.rounds)
+        show(compared)
+        print(write("overhead-beside", asdict(compared)))
+        return 1 if compared.costs_more else 0
     inside = measure_inside(options.inside, options.only) if options.inside else []
     peers = present(options.only) if options.rounds else []
     rows = []
@@ -50,6 +65,7 @@ def main() -> None:
         rows += measure(workload, peers, options.rounds, options.seconds)
     result = {"rounds": options.rounds, "seconds": options.seconds, "inside": inside, "rows": rows}
     print(write("overhead", result))
+    return 0
 
 
 def measure_inside(seconds: float, only: list[str] | None) -> list[dict[str, object]]:
@@ -142,4 +158,4 @@ def launch(peer: Peer, workload: str, seconds: float) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
