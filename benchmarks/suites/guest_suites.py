@@ -175,7 +175,7 @@ def main() -> int:
     pythons, absent = interpreters(options.python)
     for name in absent:
         print(f"{name}: missing", flush=True)
-    for python in pythons:
+    for python in map(os.path.abspath, pythons):  # tests run in a folder of their own
         for module in options.modules:
             try:
                 require(python, module)
