@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import beside as module
-from benchmarks.beside import HERE, Measured, beside
+from benchmarks.lib import beside as module
+from benchmarks.lib.beside import HERE, Measured, beside
 
 Launch = Callable[[Path, int, float], Measured]
 
