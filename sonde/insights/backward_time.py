@@ -11,9 +11,9 @@ from collections.abc import Collection
 
 import numpy as np
 
+from sonde.analyze.samples.stack_index import Mask
 from sonde.insights.calls import Calls
 from sonde.insights.shares import Share
-from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
 ENGINE = r"torch/autograd/(graph|__init__)\.py|torch/_tensor\.py"

@@ -19,9 +19,9 @@ from sonde import json_text
 from sonde.analyze.base.intervals import union
 from sonde.analyze.base.nesting import depths, levels, sum_children
 from sonde.analyze.ops.table import counted
+from sonde.analyze.samples.stack_index import Mask, text_mask
 from sonde.columns import Array, Table
 from sonde.insights.model import NotEnough
-from sonde.insights.stack_index import Mask, text_mask
 
 if TYPE_CHECKING:
     from sonde.insights.subject import Subject

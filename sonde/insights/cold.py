@@ -7,8 +7,8 @@ what was left of the step took two fifths of it (examples/pitfalls, noncontiguou
 
 from __future__ import annotations
 
+from sonde.analyze.samples.stack_index import Mask
 from sonde.insights.shares import Share
-from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
 MOST_OF_REST = 0.5

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sonde.insights.stack_index import Mask
+from sonde.analyze.samples.stack_index import Mask
 
 if TYPE_CHECKING:
     from sonde.insights.subject import Subject

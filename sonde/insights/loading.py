@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.samples.stack_index import Mask
 from sonde.insights.host_layers import in_loader
 from sonde.insights.model import NotEnough
 from sonde.insights.shares import Share, exact
-from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
 RECORD_LOADER = "no DataLoader was used, or its waits were not recorded"

@@ -23,13 +23,13 @@ from sonde.analyze.base.intervals import Spans, union
 from sonde.analyze.ranks.comparison import GpuSummary, gpu_summary
 from sonde.analyze.ranks.summary import summaries
 from sonde.analyze.recording.taken_away import TakenAway, levelled, pieces_of, stepping_thread, taken_away
+from sonde.analyze.samples.stack_index import Mask, StackIndex
 from sonde.analyze.steps.program import StepReport, step_reports
 from sonde.columns import Array, Table
 from sonde.insights.calls import Calls, window_calls
 from sonde.insights.model import Evidence, NotEnough, Saving
 from sonde.insights.settings import answers
 from sonde.insights.shares import Share, widened, wilson
-from sonde.insights.stack_index import Mask, StackIndex
 from sonde.store.recording import Recording
 
 FEWEST_STEPS = 3  # steady steps below which nothing is said about a step

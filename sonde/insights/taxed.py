@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from sonde.analyze.samples.stack_index import Mask
 from sonde.insights.model import Confidence, Evidence, EvidenceKind, Experiment, Insight, Resource
 from sonde.insights.rule import Finding
-from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
 

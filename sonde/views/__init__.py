@@ -37,6 +37,12 @@ class View(NamedTuple):
 
 
 VIEWS: dict[str, View] = {
+    "account": View(
+        "sonde.views.account",
+        "the time of a step, divided completely into lines and kinds of work",
+        ("sort", "limit"),
+        sql="account",
+    ),
     "stacks": View(
         "sonde.views.stacks",
         "where on-CPU time goes: hottest functions and the call tree",

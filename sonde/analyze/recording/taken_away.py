@@ -157,7 +157,7 @@ def taken_away(
     spans: tuple[Array, Array] | None = None,
 ) -> TakenAway:
     """Of the thread that makes the steps (else the main thread that lived longest), within `spans` or all its life."""
-    thread = _chosen(marks, threads)
+    thread = main_thread(marks, threads)
     row = np.flatnonzero(threads.array("thread") == thread)
     if spans is not None and len(spans[0]):
         start, end = spans
@@ -179,7 +179,8 @@ def taken_away(
     )
 
 
-def _chosen(marks: Table, threads: Table) -> int:
+def main_thread(marks: Table, threads: Table) -> int:
+    """The thread that makes most steps, else the main thread that lived longest; -1 when there is none."""
     steps = marks.text("kind").equals("step")
     if steps.any():
         processes, counts = np.unique(marks.array("process")[steps], return_counts=True)

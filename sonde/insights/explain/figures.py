@@ -7,8 +7,8 @@ import re
 import numpy as np
 
 from sonde.analyze.ops.table import op_table
+from sonde.analyze.samples.stack_index import StackIndex, text_mask
 from sonde.columns import Text
-from sonde.insights.stack_index import StackIndex, text_mask
 from sonde.store.recording import Recording
 
 MOST_NAMES = 3

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sonde.analyze.samples.stack_index import text_mask
 from sonde.insights.devices import device_saving
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
-from sonde.insights.stack_index import text_mask
 from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.02

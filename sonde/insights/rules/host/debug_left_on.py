@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sonde.analyze.samples.stack_index import Mask
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.shares import Share
-from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.01  # ours: below, the switch is on but costs nothing that shows

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sonde.analyze.samples.stack_index import Mask
 from sonde.insights.host_layers import in_loader
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.shares import Share
-from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.02  # catalogue, rule 16

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sonde.analyze.samples.stack_index import LIBRARY_PYTHON
 from sonde.insights.backward_time import with_backward
 from sonde.insights.calls import Calls
 from sonde.insights.host_layers import in_loader
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
-from sonde.insights.stack_index import LIBRARY_PYTHON
 from sonde.insights.subject import Subject
 
 FEWEST_CALLS = 10  # torch/profiler/_pattern_matcher.py, ForLoopIndexingPattern

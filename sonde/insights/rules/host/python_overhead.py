@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sonde.analyze.samples.stack_index import Mask
 from sonde.insights.host_layers import in_loader
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
-from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.10  # catalogue, rule 12

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sonde.analyze.samples.stack_index import Mask
 from sonde.insights.calls import Calls, elements
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.shares import exact
-from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
 LEAST_CHAIN = 3

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sonde.analyze.samples.stack_index import text_mask
 from sonde.insights.devices import device_saving, mean_share
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
-from sonde.insights.stack_index import text_mask
 from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.05

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sonde.analyze.samples.stack_index import Mask, text_mask
 from sonde.insights.calls import Calls
 from sonde.insights.host_layers import MATH_OP
 from sonde.insights.model import Evidence, Experiment, Insight, NotEnough
 from sonde.insights.rule import Finding, Rule
-from sonde.insights.stack_index import Mask, text_mask
 from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.05

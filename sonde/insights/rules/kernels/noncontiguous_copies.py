@@ -13,13 +13,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sonde.analyze.samples.stack_index import Mask
 from sonde.insights.calls import Calls, elements, parsed
 from sonde.insights.cold import page_work, with_cold
 from sonde.insights.host_layers import MATH_OP
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.shares import Share
-from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.15  # catalogue: 5 %; more, because every attention layer needs such copies

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sonde.analyze.samples.stack_index import Mask
 from sonde.insights.calls import Calls
 from sonde.insights.host_layers import in_kernel, in_loader
 from sonde.insights.model import Evidence, Experiment, Insight, NotEnough
 from sonde.insights.pool import pool
 from sonde.insights.rule import Finding, Rule
-from sonde.insights.stack_index import Mask
 from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.30  # catalogue, rule 27

@@ -1,0 +1,69 @@
+"""`sonde show REC account`: prints the answer of `sonde.views.account`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sonde.analyze.recording.taken_away import MATTERS
+from sonde.render.text.page import Column, Page, bar
+from sonde.render.text.units import milliseconds, percent
+from sonde.views.options import ShowOptions
+
+SMALL = 0.005  # of the whole: smaller slices are printed in one row
+
+
+def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
+    if not data["rows"]:
+        page.line(f"No account: {data['missing']}.")
+        return
+    page.line(_headline(data))
+    busy = data["own_ms"] < (1 - MATTERS) * data["whole_ms"]
+    rows = [s for s in data["rows"] if (s["own_share"] or 1.0) >= SMALL][: options.rows()]
+    rest = [s for s in data["rows"] if s not in rows]
+    page.table(
+        [
+            Column("share", right=True),
+            *([Column("of the rest", right=True)] if busy else []),
+            Column(""),
+            Column("wall", right=True),
+            Column("CPU, all threads", right=True),
+            Column("work"),
+            Column("line"),
+            Column("module", fold=True),
+        ],
+        [
+            (
+                percent(s["share"]),
+                *([percent(s["own_share"]) if s["own_share"] is not None else ""] if busy else []),
+                bar((s["own_share"] or 0.0) if busy else s["share"], 10),
+                milliseconds(s["ms"]),
+                milliseconds(s["cpu_ms"]),
+                s["work"],
+                s["place"] if s["kind"] not in ("taken", "unseen") else "",
+                _modules(s["modules"]),
+            )
+            for s in rows
+        ],
+    )
+    if rest:
+        share, ms = sum(s["share"] for s in rest), sum(s["ms"] for s in rest)
+        page.line(f"{percent(share)} ({milliseconds(ms)}) in {len(rest)} more slices (use --limit or --json)")
+    if data["library_lines"]:
+        page.line("The program is one call of a library: lines are the library's.")
+
+
+def _headline(data: dict[str, Any]) -> str:
+    whole = milliseconds(data["whole_ms"])
+    if data["unit"] == "step":
+        text = f"A steady step takes {whole} (mean of {data['units']})"
+    else:
+        text = f"No steps: the run without imports and start took {whole}"
+    if data["own_ms"] < 0.99 * data["whole_ms"]:
+        text += f", {milliseconds(data['own_ms'])} without what other programs took"
+    return text + "."
+
+
+def _modules(names: list[str]) -> str:
+    if len(names) > 1:
+        return f"{names[0]} and {len(names) - 1} more"
+    return names[0] if names else ""

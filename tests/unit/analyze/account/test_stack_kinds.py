@@ -1,0 +1,117 @@
+"""The kind of work of a stack, by what stands innermost on it, and of a sample, by its state first."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sonde.analyze.account.kinds import CODES, KERNELS, KINDS, NAMES, OVERHEAD, WAITS, operator_kind
+from sonde.analyze.account.stack_kinds import kind_of_samples, kind_of_stacks
+from sonde.analyze.samples.stack_index import StackIndex
+from sonde.store import build
+from tests.fixtures.walk import Stacks
+
+USER = ("python", "step", {"file": "/home/u/train.py", "line": 7})
+TORCH = {"library": "libtorch_cpu.so"}
+LOOP = ("native", "at::native::AVX2::vectorized_loop", TORCH)
+GEMM = ("native", "mkl_blas_avx512_sgemm_kernel_0", TORCH)
+
+
+def kind(*frames: tuple[str, str, dict[str, object]]) -> str:
+    stacks = Stacks()
+    node = -1
+    for layer, name, more in frames:
+        node = stacks.push(node, layer, name, **more)
+    tables = stacks.tables()
+    return NAMES[kind_of_stacks(StackIndex(*tables))[node]]
+
+
+def op(name: str) -> tuple[str, str, dict[str, object]]:
+    return ("op", name, {})
+
+
+@pytest.mark.parametrize(
+    ("frames", "expected"),
+    [
+        ((USER, ("native", "_PyEval_EvalFrameDefault", {"library": "python3.11"})), "python"),
+        ((USER, ("native", "sre_ucs1_match", {"library": "python3.11"})), "python"),
+        ((USER, op("aten::addmm"), GEMM), "arithmetic"),
+        ((USER, op("aten::add"), LOOP), "memory"),
+        ((USER, op("aten::copy_"), LOOP), "copies"),
+        ((USER, op("aten::index_select"), LOOP), "gather"),
+        ((USER, op("aten::bernoulli_"), LOOP), "random"),
+        ((USER, op("aten::add"), ("native", "at::_ops::add_Tensor::call", TORCH)), "dispatch"),
+        ((USER, ("native", "torch::autograd::Engine::evaluate_function", TORCH)), "autograd"),
+        ((USER, op("aten::empty"), ("native", "_int_malloc", {"library": "libc.so.6"})), "allocation"),
+        ((USER, op("aten::add"), LOOP, ("kernel", "clear_page_erms", {})), "allocation"),
+        ((USER, ("native", "gc_collect_main", {"library": "python3.11"})), "gc"),
+        ((USER, ("native", "builtin_print", {"library": "python3.11"})), "io"),
+        ((USER, ("python", "save", {"file": "/x/site-packages/torch/serialization.py", "line": 3})), "io"),
+        (
+            (
+                USER,
+                (
+                    "python",
+                    "__next__",
+                    {"file": "/x/site-packages/torch/utils/data/dataloader.py", "line": 3},
+                ),
+            ),
+            "loading",
+        ),
+        ((USER, ("python", "extract", {"file": "/usr/lib/python3.11/traceback.py", "line": 3})), "debugging"),
+        ((USER, ("native", "gloo::allreduce", TORCH)), "communication"),
+        (
+            (USER, ("python", "x", {"file": "/x/site-packages/torch/_dynamo/convert_frame.py", "line": 3})),
+            "compiling",
+        ),
+        ((USER, ("native", "pcg64_fill", {"library": "_pcg64.cpython-311.so"})), "random"),
+        ((USER, ("native", "DOUBLE_add", {"library": "_multiarray_umath.cpython-311.so"})), "memory"),
+        ((USER, ("native", "ImagingResample", {"library": "_imaging.cpython-311.so"})), "native"),
+    ],
+)
+def test_the_innermost_frames_tell_the_kind(
+    frames: tuple[tuple[str, str, dict[str, object]], ...], expected: str
+) -> None:
+    assert kind(*frames) == expected
+
+
+def test_a_python_line_below_an_operator_is_python_again() -> None:
+    """A hook or a custom backward runs inside the engine, but it is the user's own code."""
+    engine = ("native", "torch::autograd::Engine::evaluate_function", TORCH)
+    assert kind(USER, engine, ("python", "hook", {"file": "/home/u/train.py", "line": 3})) == "python"
+
+
+def test_the_state_of_a_sample_comes_first() -> None:
+    samples = build.table(
+        "samples",
+        stack=[0] * 8,
+        state=["running", "spinning", "imbalance", *["waiting"] * 5],
+        reason=[None, None, None, "gil", "io", "sleep", "preempted", "other"],
+    )
+    found = kind_of_samples(samples, np.zeros(8, np.int64), np.array([CODES["arithmetic"]]))
+    assert [NAMES[k] for k in found] == [
+        "arithmetic",
+        "barriers",
+        "barriers",
+        "locks",
+        "io",
+        "sleep",
+        "taken",
+        "waiting",
+    ]
+
+
+def test_waiting_inside_a_loader_is_loading() -> None:
+    samples = build.table("samples", stack=[0], state=["waiting"], reason=["lock"])
+    found = kind_of_samples(samples, np.zeros(1, np.int64), np.array([CODES["loading"]]))
+    assert NAMES[found[0]] == "loading"
+
+
+def test_every_kind_is_in_one_group() -> None:
+    grouped = [*KERNELS, *OVERHEAD, *WAITS, "loading"]
+    assert sorted(grouped) == sorted(KINDS)
+
+
+def test_operators_with_an_overload_have_the_same_kind() -> None:
+    assert operator_kind("aten::index_put_.hacked_twin") == "gather"
+    assert operator_kind("aten::mul.Tensor") == "memory"
