@@ -27,6 +27,9 @@ class OpRow:
 
     name: Annotated[str, Column("Name", meaning="operator, or [memory]: what no operator allocated")]
     key: Annotated[str | None, Column("Group", meaning="what the rows are grouped by beside the name")]
+    kind: Annotated[
+        str | None, Column("Kind", meaning="op, backward, compiled or annotation; unknown from samples")
+    ]
     self_ms: Annotated[
         float, Column("Self CPU", "ms", "in the operator, not in those it calls; not off the CPU")
     ]
@@ -125,6 +128,7 @@ def _rows(recording: Recording, by: str) -> list[tuple[OpRow, int]]:
     )
     times = {c.replace("_ns", "_ms"): (table.array(c) / 1e6).tolist() for c in _TIMES}
     other = {c: table.array(c).tolist() for c in _OTHER}
+    kinds = table.text("kind").tolist()
     names, keys, flops = (
         table.text("name").tolist(),
         table.text("key").tolist(),
@@ -135,6 +139,7 @@ def _rows(recording: Recording, by: str) -> list[tuple[OpRow, int]]:
             OpRow(
                 name=name or "?",
                 key=keys[i],
+                kind=kinds[i],
                 **{c: values[i] for c, values in times.items()},
                 **{c: values[i] for c, values in other.items()},
                 flops=None if math.isnan(flops[i]) else flops[i],
@@ -163,6 +168,7 @@ def _from_samples(recording: Recording, by: str, options: ShowOptions) -> Ops:
         OpRow(
             name=name or "?",
             key=None,
+            kind=None,
             self_ms=int(table.array("self_ns")[i]) / 1e6,
             total_ms=int(table.array("total_ns")[i]) / 1e6,
             **unknown,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { matcher } from "../src/calc/search";
-import { countWarmup } from "../src/calc/steps";
+import { findSteps } from "../src/calc/steps";
 import { bytes, percent, shareError, time } from "../src/calc/format";
 import { isResident } from "../src/calc/counters";
 import { intersection, lengthOf, union } from "../src/calc/gpu";
@@ -32,9 +32,11 @@ describe("search", () => {
 });
 
 describe("steps", () => {
-  it("sets slow first steps apart and leaves a steady run alone", () => {
-    expect(countWarmup([300, 150, 100, 101, 99, 100, 102, 100])).toBe(2);
-    expect(countWarmup([100, 101, 99, 100, 102, 100])).toBe(0);
+  it("are those of the answer, at the page's own times", () => {
+    const row = { index: 4, start_ns: 1_500, ms: 0.002, taken_ms: 0.001, in_window: false };
+    const told = { process: 0, kind: "train", count: 1, warmup: 1, left_out: 0, median_ms: 0.002, p10_ms: 0.002, p90_ms: 0.002, phase_ms: {}, steps: [row], processes: [], taken_away: {}, not_carried: 0 };
+    expect(findSteps(told, 1_000)).toEqual({ steps: [{ number: 4, start: 500, end: 3_500, length: 2_000 }], warmup: 1 });
+    expect(findSteps(null, 0)).toEqual({ steps: [], warmup: 0 });
   });
 });
 

@@ -48,7 +48,8 @@ def op_table(
 ) -> Table:
     """One row per group, largest self time first.
 
-    Columns: name, key (the group beside the name), calls, preempted (calls from which much time was taken),
+    Columns: name, key (the group beside the name), kind (of its first call), calls,
+    preempted (calls from which much time was taken),
     total_ns, self_ns, total_wall_ns, self_wall_ns, cpu_mem_bytes,
     self_cpu_mem_bytes, device_mem_bytes, self_device_mem_bytes, device_total_ns, device_self_ns, flops,
     group (its number in `op_groups` of the same arguments, -1 for a row that is no group of calls).
@@ -84,6 +85,7 @@ def op_table(
     columns: dict[str, Column] = {
         "name": groups.name,
         "key": groups.key,
+        "kind": groups.kind,
         "calls": np.bincount(group, minlength=count),
         "flops": np.where(told, counts, np.nan),  # of the calls whose FLOPs are known; NaN: of none
         "group": np.arange(count),
@@ -124,10 +126,11 @@ def counted(ops: Table) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of calls: name and key of each, and the group of each row of `ops` (-1: in none)."""
+    """Groups of calls: name, key and kind of each, and the group of each row of `ops` (-1: in none)."""
 
     name: Text
     key: Text
+    kind: Text
     of_row: Array
 
 
@@ -149,7 +152,7 @@ def op_groups(
     of_row = np.full(len(ops) + 1, -1, np.int64)
     of_row[kept] = group
     counts_as = np.where(rows, np.arange(len(ops)), parent)
-    return Groups(names.take(first), key.take(first), of_row[counts_as])
+    return Groups(names.take(first), key.take(first), ops.text("kind").take(kept[first]), of_row[counts_as])
 
 
 def device_time_caused(ops: Table, kernels: Table | None, counts_as: Array) -> Array:

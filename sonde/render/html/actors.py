@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sonde.analyze.steps.program import step_reports
 from sonde.render.html.limits import Limits
 from sonde.render.html.payload import Payload
 from sonde.store.recording import Recording
@@ -67,9 +66,6 @@ def add_actors(payload: Payload, recording: Recording, limits: Limits, origin_ns
         cpu=threads.array("cpu_ns"),
     )
     marks = recording.table("marks")
-    reports = step_reports(marks)
-    if reports:
-        payload.facts["steps"] = {"process": reports[0].process, "warmup": reports[0].warmup}
     chosen = np.arange(len(marks))
     if len(marks) > limits.op_rows:
         steps = marks.text("kind").matches(("step", "epoch", "window"))

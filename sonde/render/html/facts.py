@@ -85,6 +85,7 @@ def add_facts(payload: Payload, recording: Recording, options: ReportOptions, sp
     payload.facts |= {
         "title": visible(options.title or Path(name).name),
         "duration_ns": span[1] - span[0],
+        "origin_ns": span[0],
         "notes": plain(notes(meta.details, meta.options, recording.table)),
         "meta": {
             **{

@@ -2,10 +2,9 @@
 
 `calls` are the distinct operators (name, kind, module, line), `opnodes` the
 prefix tree of their nesting, `ops` the calls themselves as the timeline draws
-them, `optotals` the exact sums over the whole recording by operator and
-shape. When there are too many calls to carry, the shortest are left out of
-`ops` (their memory goes to the nearest caller that stays); `optotals` stays
-exact.
+them. When there are too many calls to carry, the shortest are left out of `ops`
+(their memory goes to the nearest caller that stays). The exact sums over the
+whole recording are the answer of the view `ops` (`sonde.render.html.answers`).
 """
 
 from __future__ import annotations
@@ -77,8 +76,7 @@ def add_operators(payload: Payload, recording: Recording, limits: Limits, origin
         bytes=_mean(ops.array("bytes"), sign_of, len(sign_first)),
     )
     payload.add("opnodes", parent=node_parent, call=call_of[node_first] if len(ops) else node_first)
-    cpu = np.maximum(duration - sum_up(parent, taken), 0)
-    _add_totals(payload, ops, parent, depth, cpu, own + extra, counts, call_of, sign_of, allocated, device)
+    away = np.minimum(sum_up(parent, taken), duration)
     kept, page_row = _choose(parent, depth, duration, ops, limits.op_rows)
     held = np.zeros(len(kept), np.int64)
     inside = page_row >= 0
@@ -90,6 +88,7 @@ def add_operators(payload: Payload, recording: Recording, limits: Limits, origin
         thread=ops.array("thread")[kept].astype(np.int64),
         start=ops.array("start_ns")[kept] - origin_ns,
         duration=duration[kept],
+        taken=away[kept],
         self=own[kept],
         table_self_extra=extra[kept],
         counts=counts[kept].astype(np.int64),
@@ -171,48 +170,6 @@ def _add_calls(payload: Payload, ops: Table, first: Array) -> None:
     )
 
 
-def _add_totals(
-    payload: Payload,
-    ops: Table,
-    parent: Array,
-    depth: Array,
-    duration: Array,
-    own: Array,
-    counts: Array,
-    call_of: Array,
-    sign_of: Array,
-    allocated: Array,
-    device: Array,
-) -> None:
-    """Exact sums by operator and shape, as `sonde.analyze.ops.table` counts them."""
-    device_total = device.copy()
-    for rows in reversed(list(levels(depth))):
-        inner = rows[parent[rows] >= 0]
-        np.add.at(device_total, parent[inner], device_total[inner])
-    # What a row that does not count did itself belongs to the call around it.
-    figures = []
-    for values in (allocated, device):
-        moved = values.copy()
-        for rows in reversed(list(levels(depth))):
-            inner = rows[(parent[rows] >= 0) & ~counts[rows]]
-            np.add.at(moved, parent[inner], moved[inner])
-        figures.append(moved[counts])
-    call_of, sign_of, duration, own = call_of[counts], sign_of[counts], duration[counts], own[counts]
-    key, first = group(call_of, sign_of)
-    count = len(first)
-    payload.add(
-        "optotals",
-        call=call_of[first],
-        signature=sign_of[first],
-        calls=np.bincount(key, minlength=count),
-        self=_sum(own, key, count),
-        total=_sum(duration, key, count),
-        allocated=_sum(figures[0], key, count),
-        device_self=_sum(figures[1], key, count),
-        device_total=_sum(device_total[counts], key, count),
-    )
-
-
 def _choose(parent: Array, depth: Array, duration: Array, ops: Table, limit: int) -> tuple[Array, Array]:
     """Rows that the page carries, by thread and start; and for each op the page row that stands for it."""
     order = np.lexsort((depth, ops.array("start_ns"), ops.array("thread")))
@@ -227,12 +184,6 @@ def _choose(parent: Array, depth: Array, duration: Array, ops: Table, limit: int
         orphan = rows[(page_row[rows] < 0) & (parent[rows] >= 0)]
         page_row[orphan] = page_row[parent[orphan]]
     return kept, page_row
-
-
-def _sum(values: Array, key: Array, count: int) -> Array:
-    result = np.zeros(count, np.int64)
-    np.add.at(result, key, values.astype(np.int64))
-    return result
 
 
 def _mean(values: Array, key: Array, count: int) -> Array:

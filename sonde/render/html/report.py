@@ -11,6 +11,7 @@ from typing import Any
 
 from sonde.errors import UsageError
 from sonde.render.html.actors import add_actors, span_ns
+from sonde.render.html.answers import add_answers
 from sonde.render.html.curves import add_curves
 from sonde.render.html.device import add_device
 from sonde.render.html.facts import add_facts
@@ -93,6 +94,7 @@ def build_payload(
     payload = Payload()
     span = span_ns(recording)
     add_facts(payload, recording, options, span)
+    add_answers(payload, recording)
     add_actors(payload, recording, limits, span[0])
     profile = add_profile(payload, recording, limits, span[0])
     op_rows = add_operators(payload, recording, limits, span[0])

@@ -29,7 +29,7 @@ def test_page_holds_all_samples_and_calls(tmp_path: Path) -> None:
     page = read_page(tmp_path / "r.html")["columns"]
     assert summary.sample_rows == len(RECORDING.table("samples")) == len(page["samples"]["time"])
     assert page["samples"]["weight"].sum() == RECORDING.table("samples").array("weight_ns").sum()
-    assert page["optotals"]["calls"].sum() == len(RECORDING.table("ops"))
+    assert len(page["ops"]["start"]) == len(RECORDING.table("ops"))
     assert summary.pruned == {}
     assert summary.size_bytes == (tmp_path / "r.html").stat().st_size
 
@@ -40,11 +40,14 @@ def test_every_level_keeps_the_sums(level: int) -> None:
     page = decode(payload.encode())["columns"]
     assert page["samples"]["weight"].sum() == RECORDING.table("samples").array("weight_ns").sum()
     assert page["samples"]["count"].sum() == len(RECORDING.table("samples"))
-    table = op_table(RECORDING.table("ops"))
-    operator = page["calls"]["kind"][page["optotals"]["call"]] != KINDS.index("module")
-    assert page["optotals"]["self"][operator].sum() == table.array("self_ns").sum()
-    assert page["optotals"]["calls"][operator].sum() == table.array("calls").sum()
-    assert page["optotals"]["total"][operator].sum() == table.array("total_ns").sum()
+    for by in ("name", "shape", "module", "line", "thread", "phase"):
+        told, table = (
+            page[f"answer.ops.{by}"],
+            op_table(RECORDING.table("ops"), RECORDING.table("memory"), by=by),
+        )
+        assert told["self_ms"].sum() == table.array("self_ns").sum()  # whole ns
+        assert told["calls"].sum() == table.array("calls").sum()
+        assert told["total_ms"].sum() == table.array("total_ns").sum()
     ops = RECORDING.table("ops")
     outer = ops.array("parent") < 0
     wall = int((ops.array("end_ns") - ops.array("start_ns"))[outer].sum())
@@ -74,11 +77,22 @@ def test_on_a_busy_machine_the_page_counts_calls_as_the_operator_table_does() ->
     tables["samples"] = build.concat("samples", [samples, away])
     payload, _ = build_payload(Recording(RECORDING.meta, tables), ReportOptions(), LEVELS[0], {})
     page = decode(payload.encode())["columns"]
-    operator = page["calls"]["kind"][page["optotals"]["call"]] != KINDS.index("module")
     table = op_table(ops, samples=tables["samples"])
     assert table.array("self_ns").sum() < 0.8 * table.array("self_wall_ns").sum()
-    assert page["optotals"]["self"][operator].sum() == table.array("self_ns").sum()
-    assert page["optotals"]["total"][operator].sum() == table.array("total_ns").sum()
+    told, rows = page["answer.ops.name"], page["ops"]
+    counts = (rows["counts"] > 0) & (
+        page["calls"]["kind"][page["opnodes"]["call"][rows["node"]]] != KINDS.index("module")
+    )
+    # The whole recording's answer, and what the page sums itself for a range, are the same formula.
+    for self_ns, total_ns in (
+        (told["self_ms"].sum(), told["total_ms"].sum()),
+        (
+            (rows["self"] + rows["table_self_extra"])[counts].sum(),
+            (rows["duration"] - rows["taken"])[counts].sum(),
+        ),
+    ):
+        assert self_ns == table.array("self_ns").sum()
+        assert total_ns == table.array("total_ns").sum()
 
 
 def test_stack_of_a_sample_is_the_recorded_one() -> None:

@@ -7,6 +7,7 @@ import importlib
 import io
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -18,8 +19,10 @@ from sonde.views import VIEWS
 from sonde.views.columns import Column, columns_of, matching, ordered, plain
 from sonde.views.options import ShowOptions
 from sonde.views.tabular import made_tables, view_columns, write_csv
+from sonde.views.typescript import TARGET, typescript
 from tests.fixtures.synthetic import training_run
 
+ROOT = Path(__file__).resolve().parents[3]
 TABULAR = [name for name, view in VIEWS.items() if view.sql]
 
 
@@ -71,6 +74,11 @@ def test_json_csv_and_sql_of_a_view_have_the_same_cells(name: str) -> None:
         assert found.names == header
         assert [list(row) for row in found.rows] == wanted
     assert rows or name == "losses"
+
+
+def test_the_types_of_the_report_are_those_that_are_declared() -> None:
+    """After a change that is meant: python -m sonde.views.typescript"""
+    assert (ROOT / TARGET).read_text(encoding="utf-8") == typescript()
 
 
 def test_a_view_that_is_not_one_table_refuses_csv(

@@ -1,79 +1,79 @@
-// Tables of operator calls: exact sums over the recording, or sums over the
-// rows of a selected range. Self is the call less the calls it made; which rows
-// count as calls is decided by the writer as torch.profiler decides it.
+// Tables of operator calls. Those of the whole recording are the answer of `sonde show ops`; here only the calls
+// of a selected range or thread are summed, by the same formula (sonde/analyze/ops/table.py): self is the call less
+// the calls it made, total and self are without time ready but off the CPU, and which rows count as calls was decided
+// by the writer.
 
-import type { Model } from "../data/model";
+import { KINDS, type Model } from "../data/model";
+import type { OpRow } from "../data/answers";
 
 export type GroupBy = "name" | "shape" | "module" | "line" | "thread";
+export type { OpRow };
 
-export interface OpRow {
-  key: string;
-  name: string;
-  kind: number;
-  shapes: string;
-  module: string;
-  place: string;
-  calls: number;
-  self: number;
-  total: number;
-  allocated: number;
-  deviceSelf: number;
-  deviceTotal: number;
-  flops: number; // NaN when unknown
+const MODULE = KINDS.indexOf("module");
+
+export interface OpTable {
+  rows: OpRow[];
+  self_ms: number; // what shares are of: all operators and regions, not the modules
 }
 
-export function opTable(model: Model, by: GroupBy, range: [number, number] | null, thread: number): OpRow[] {
+export function opTable(model: Model, by: GroupBy, range: [number, number] | null, thread: number): OpTable {
+  const told = !range && thread < 0 ? model.operators(by) : null;
+  if (!told) return summed(model, by, range, thread, false);
+  return { rows: [...told.rows, ...summed(model, by, null, -1, true).rows], self_ms: told.self_ms };
+}
+
+// Operators only: neither regions that the program named nor modules.
+export function isOperator(row: OpRow): boolean {
+  return row.kind !== "annotation" && row.kind !== "module" && row.kind !== "python";
+}
+
+function summed(model: Model, by: GroupBy, range: [number, number] | null, thread: number, modules: boolean): OpTable {
   const groups = new Map<string, OpRow>();
-  const add = (call: number, signature: number, who: number, values: Omit<OpRow, "key" | "name" | "kind" | "shapes" | "module" | "place" | "flops">) => {
-    const name = model.text(model.column("calls", "name")[call]);
-    const kind = model.column("calls", "kind")[call];
-    const module = model.text(model.column("calls", "module")[call]);
-    const file = model.text(model.column("calls", "file")[call]);
-    const line = model.column("calls", "line")[call];
-    const shapes = model.text(model.column("signatures", "shapes")[signature]);
-    const place = file ? `${file}:${line}` : "";
-    const extra = by === "shape" ? shapes : by === "module" ? module : by === "line" ? place : by === "thread" ? model.threadLabel(who) : "";
-    const key = `${kind === 1 || kind === 3 ? kind : 0}\u0001${name}\u0001${extra}`;
-    let row = groups.get(key);
-    if (!row) {
-      row = { key: extra, name, kind, shapes: by === "shape" ? shapes : "", module: by === "module" ? module : "", place: by === "line" ? place : "", calls: 0, self: 0, total: 0, allocated: 0, deviceSelf: 0, deviceTotal: 0, flops: 0 };
-      groups.set(key, row);
-    }
-    row.calls += values.calls;
-    row.self += values.self;
-    row.total += values.total;
-    row.allocated += values.allocated;
-    row.deviceSelf += values.deviceSelf;
-    row.deviceTotal += values.deviceTotal;
-    row.flops += values.calls * model.column("signatures", "flops")[signature];
-  };
-  if (!range && thread < 0 && by !== "thread") {
-    const rows = model.rows("optotals");
-    const column = (name: string) => model.column("optotals", name);
-    for (let i = 0; i < rows; i++) {
-      add(column("call")[i], column("signature")[i], -1, {
-        calls: column("calls")[i], self: column("self")[i], total: column("total")[i], allocated: column("allocated")[i],
-        deviceSelf: column("device_self")[i], deviceTotal: column("device_total")[i],
-      });
-    }
-  } else {
-    const rows = model.rows("ops");
-    if (!rows) return [];
-    const call = model.column("opnodes", "call");
-    const column = (name: string) => model.column("ops", name);
-    const start = column("start");
-    for (let i = 0; i < rows; i++) {
-      if (range && (start[i] < range[0] || start[i] > range[1])) continue;
-      if (thread >= 0 && column("thread")[i] !== thread) continue;
-      if (!column("counts")[i]) continue;
-      const node = column("node")[i];
-      add(call[node], column("signature")[i], column("thread")[i], {
-        calls: 1, self: column("self")[i] + column("table_self_extra")[i], total: column("duration")[i],
-        allocated: column("allocated")[i], deviceSelf: column("device")[i], deviceTotal: 0,
-      });
-    }
+  const rows = model.rows("ops");
+  if (!rows) return { rows: [], self_ms: 0 };
+  const call = model.column("opnodes", "call");
+  const column = (name: string) => model.column("ops", name);
+  const calls = (name: string) => model.column("calls", name);
+  const [start, who, counts, node, signature, own, extra, lasted, taken, device] =
+    ["start", "thread", "counts", "node", "signature", "self", "table_self_extra", "duration", "taken", "device"].map(column);
+  const flops = model.column("signatures", "flops");
+  let all = 0;
+  for (let i = 0; i < rows; i++) {
+    if (range && (start[i] < range[0] || start[i] > range[1])) continue;
+    if (thread >= 0 && who[i] !== thread) continue;
+    const c = call[node[i]];
+    const kind = KINDS[calls("kind")[c]];
+    if (!counts[i] || (modules && kind !== "module" && kind !== "python")) continue;
+    const name = model.text(calls("name")[c]);
+    const file = model.text(calls("file")[c]);
+    const key =
+      by === "shape" ? model.text(model.column("signatures", "shapes")[signature[i]])
+      : by === "module" ? model.text(calls("module")[c])
+      : by === "line" ? (file ? `${file}:${calls("line")[c]}` : "")
+      : by === "thread" ? model.threadLabel(who[i])
+      : "";
+    const id = `${calls("kind")[c] === MODULE ? 1 : 0}\u0001${name}\u0001${key}`;
+    let row = groups.get(id);
+    if (!row) groups.set(id, (row = empty(name, key || null, kind)));
+    const self = (own[i] + extra[i]) / 1e6;
+    row.calls! += 1;
+    row.self_ms += self;
+    row.total_ms += (lasted[i] - taken[i]) / 1e6;
+    row.device_self_ms! += device[i] / 1e6;
+    const known = flops[signature[i]];
+    if (!Number.isNaN(known)) row.flops = (row.flops ?? 0) + known;
+    if (kind !== "module" && kind !== "python") all += self;
   }
-  return [...groups.values()];
+  return { rows: [...groups.values()], self_ms: all };
+}
+
+// What only whole calls of the whole recording can tell is not known of a range.
+function empty(name: string, key: string | null, kind: string): OpRow {
+  return {
+    name, key, kind, self_ms: 0, total_ms: 0, self_wall_ms: null, total_wall_ms: null, device_self_ms: 0, device_total_ms: null,
+    calls: 0, preempted: null, cpu_mem_bytes: null, self_cpu_mem_bytes: null, device_mem_bytes: null, self_device_mem_bytes: null,
+    flops: null, samples: null,
+  };
 }
 
 export interface ModuleRow {

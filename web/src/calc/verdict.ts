@@ -5,8 +5,7 @@ import { WAIT, SPIN, type Model } from "../data/model";
 import { percent, time } from "./format";
 import { deviceRows } from "./gpu";
 import { layerSums, steadyRange, topLabel } from "./layers";
-import { median } from "./steps";
-import { opTable } from "./ops";
+import { isOperator, opTable } from "./ops";
 
 export interface Verdict {
   bound: "kernels" | "overhead" | "waiting" | "spinning" | "gpu" | "host" | "mixed" | "unknown";
@@ -88,17 +87,18 @@ function deviceVerdict(model: Model, range: [number, number] | null): Verdict {
 }
 
 function callsVerdict(model: Model, range: [number, number] | null): Verdict {
-  const rows = opTable(model, "name", range, -1).filter((row) => row.kind !== 1 && row.kind !== 3).sort((a, b) => b.self - a.self);
-  const all = rows.reduce((total, row) => total + row.self, 0);
-  if (!all) return { bound: "unknown", sentence: "No operator time falls into this range.", detail: "" };
+  const table = opTable(model, "name", range, -1);
+  const rows = table.rows.filter(isOperator).sort((a, b) => b.self_ms - a.self_ms);
+  const all = table.self_ms * 1e6;
+  if (!all || !rows.length) return { bound: "unknown", sentence: "No operator time falls into this range.", detail: "" };
   return {
     bound: "mixed",
-    sentence: `${rows[0].name} takes the most operator time: ${percent(rows[0].self / all)} of ${time(all)}.`,
+    sentence: `${rows[0].name} takes the most operator time: ${percent((rows[0].self_ms * 1e6) / all)} of ${time(all)}.`,
     detail: "This recording has no samples, so the time between operators cannot be told apart.",
   };
 }
 
 export function steadyStep(model: Model): number | null {
-  const steady = model.steps.slice(model.warmup);
-  return steady.length ? median(steady.map((s) => s.end - s.start)) : null;
+  const median = model.answer("steps")?.median_ms;
+  return median ? median * 1e6 : null;
 }

@@ -4,6 +4,7 @@
 
 import type { Column, Payload } from "./payload";
 import { findSteps, type Step } from "../calc/steps";
+import { COLUMNS, ROWS, type Answers } from "./answers";
 
 export const LAYERS = ["python", "module", "op", "native", "jit", "kernel", "gpu", "label"] as const;
 export const STATES = ["running", "spinning", "imbalance", "waiting"] as const;
@@ -43,6 +44,7 @@ export class Model {
   readonly category: Uint8Array;
   readonly slot: number;
   private readonly tables: Payload["tables"];
+  private readonly answers = new Map<string, object>();
   private threadSamples?: Map<number, Int32Array>;
 
   constructor(payload: Payload) {
@@ -53,7 +55,7 @@ export class Model {
     this.slot = payload.facts.kept?.profile?.slot_ns ?? 1;
     this.threads = this.readThreads();
     for (const thread of this.threads) this.threadById.set(thread.id, thread);
-    const found = findSteps(this);
+    const found = findSteps(this.answer("steps"), payload.facts.origin_ns ?? 0);
     this.steps = found.steps;
     this.warmup = found.warmup;
     this.category = this.categorise();
@@ -75,6 +77,40 @@ export class Model {
 
   has(...tables: string[]): boolean {
     return tables.some((table) => this.rows(table) > 0);
+  }
+
+  // What a view of `sonde show` says of the whole recording; null when the recording could not tell.
+  answer<Name extends Exclude<keyof Answers, "ops">>(name: Name): Answers[Name] | null {
+    return this.read(name, this.facts.answers?.[name], `answer.${name}`) as Answers[Name] | null;
+  }
+
+  operators(by: string): Answers["ops"][string] | null {
+    return this.read("ops", this.facts.answers?.ops?.[by], `answer.ops.${by}`) as Answers["ops"][string] | null;
+  }
+
+  private read(name: keyof Answers, facts: object | null | undefined, table: string): unknown {
+    if (!facts || !(name in COLUMNS)) return facts ?? null;
+    const known = this.answers.get(table);
+    if (known) return known;
+    const tabular = name as keyof typeof COLUMNS;
+    const found = { ...facts, [ROWS[tabular]]: this.answerRows(table, COLUMNS[tabular]) };
+    this.answers.set(table, found);
+    return found;
+  }
+
+  // Text is codes of strings; a time in ms comes as whole ns, unless some are unknown.
+  private answerRows(table: string, columns: readonly { key: string; kind: string; unit: string }[]): object[] {
+    const count = this.rows(table);
+    const out = Array.from({ length: count }, () => ({}) as Record<string, unknown>);
+    for (const { key, kind, unit } of columns) {
+      const column = this.column(table, key);
+      const whole = unit === "ms" && this.tables[table].specs[key] === "int" ? 1e6 : 1;
+      for (let i = 0; i < count; i++) {
+        const value = column[i];
+        out[i][key] = kind === "text" ? (value < 0 ? null : this.text(value)) : kind === "flag" ? value > 0 : Number.isNaN(value) ? null : value / whole;
+      }
+    }
+    return out;
   }
 
   // Rows of `samples` of each thread, in time order.

@@ -10,6 +10,7 @@ export type Column = Int32Array | Float64Array;
 export interface Table {
   rows: number;
   columns: Record<string, Column>;
+  specs: Record<string, "int" | "float">;
 }
 
 export interface Payload {
@@ -41,12 +42,14 @@ export function decode(bytes: Uint8Array): Payload {
   if (header.format !== 1) throw new Error(`this page's data has format ${header.format}, not 1`);
   const body = bytes.subarray(4 + length);
   const tables: Record<string, Table> = {};
-  for (const [name, table] of Object.entries<any>(header.tables)) {
+  for (const [name, table] of Object.entries<{ rows: number; columns: Record<string, ColumnSpec> }>(header.tables)) {
     const columns: Record<string, Column> = {};
-    for (const [column, spec] of Object.entries<ColumnSpec>(table.columns)) {
+    const specs: Record<string, "int" | "float"> = {};
+    for (const [column, spec] of Object.entries(table.columns)) {
       columns[column] = decodeColumn(body, spec, table.rows);
+      specs[column] = spec.type;
     }
-    tables[name] = { rows: table.rows, columns };
+    tables[name] = { rows: table.rows, columns, specs };
   }
   return { facts: header.facts, strings: header.strings, tables };
 }

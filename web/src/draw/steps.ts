@@ -1,7 +1,6 @@
 // Steps as bars over time, warm-up set apart, the median as a line. The axis counts steps.
 
 import type { Step } from "../calc/steps";
-import { median } from "../calc/steps";
 import { time } from "../calc/format";
 import { Axis } from "./axis";
 import type { Picture } from "./chart";
@@ -18,6 +17,7 @@ export class StepsPicture extends Axis implements Picture {
     readonly steps: Step[],
     readonly warmup: number,
     readonly tall: number,
+    readonly middle: number | null, // of a steady step
   ) {
     super(0, Math.max(1, steps.length), 4);
   }
@@ -36,7 +36,7 @@ export class StepsPicture extends Axis implements Picture {
   }
 
   draw(pen: Pen, width: number, _top: number, height: number, theme: Theme): void {
-    const values = this.steps.map((s) => s.end - s.start);
+    const values = this.steps.map((s) => s.length);
     const highest = values.reduce((a, b) => Math.max(a, b), 0);
     // One step that is far off must not flatten all others: it is cut, and says so.
     const usual = [...values].sort((a, b) => a - b)[Math.floor(values.length * 0.85)] * 1.6;
@@ -65,8 +65,8 @@ export class StepsPicture extends Axis implements Picture {
       if (v > most) pen.text(time(v), Math.min(x, width - 44), 13, theme.text, 10.5);
       if (i === this.hover) pen.frame(x, y(v), Math.max(2, wide - 1.5), head + plot - y(v), theme.text, 1.5);
     }
-    const steady = median(values.slice(this.warmup));
-    if (Number.isFinite(steady)) pen.line([left(this.warmup), y(steady), width, y(steady)], theme.text, 1, [4, 3]);
+    const steady = this.middle;
+    if (steady !== null) pen.line([left(this.warmup), y(steady), width, y(steady)], theme.text, 1, [4, 3]);
     const every = Math.max(1, Math.ceil((this.to - this.from) / Math.max(1, Math.floor((width - LEFT) / 46))));
     for (let i = Math.ceil(first / every) * every; i < last; i += every) pen.text(String(this.steps[i].number), left(i) + 1, height - 6, theme.faint, 10.5);
     pen.unclip();

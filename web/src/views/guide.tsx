@@ -5,7 +5,7 @@ import { functionTable } from "../calc/functions";
 import { layerSums, steadyRange } from "../calc/layers";
 import { measuresOf, rowsOf } from "../calc/weights";
 import { steadyStep, verdict } from "../calc/verdict";
-import { opTable } from "../calc/ops";
+import { isOperator, opTable } from "../calc/ops";
 import { deviceRows } from "../calc/gpu";
 import { ExportMenu, linkItem } from "../ui/parts";
 import { copyText, download } from "../ui/save";
@@ -93,7 +93,7 @@ export function GuideView({ model, store, match }: ViewProps) {
         <h2>Fusion</h2>
         <p>
           Cheap operators on large tensors are bound by memory: each reads and writes everything again. Fusing them into one kernel saves the passes.
-          {facts.cheap ? <> Here <code>{facts.cheap.name}</code> ran {format.count(facts.cheap.calls)} times for {format.time(facts.cheap.self)} in all.</> : null}
+          {facts.cheap ? <> Here <code>{facts.cheap.name}</code> ran {format.count(facts.cheap.calls ?? 0)} times for {format.time(facts.cheap.self_ms * 1e6)} in all.</> : null}
         </p>
       </div>
       <div>
@@ -129,7 +129,7 @@ function gather(model: ViewProps["model"]) {
   const stretch = steadyRange(model);
   const main = model.threads.find((t) => t.kind === "main")?.id ?? -1;
   const sampled = model.has("samples");
-  const ops = opTable(model, "name", null, -1).filter((row) => row.kind === 0 && /add|mul|relu|gelu|sigmoid|copy|cat|norm|dropout/i.test(row.name));
+  const ops = opTable(model, "name", null, -1).rows.filter((row) => isOperator(row) && /add|mul|relu|gelu|sigmoid|copy|cat|norm|dropout/i.test(row.name));
   const mainLayers = sampled && main >= 0 ? layerSums(model, stretch, main) : null;
   return {
     said: verdict(model, null).sentence,
@@ -142,6 +142,6 @@ function gather(model: ViewProps["model"]) {
     main: mainLayers && mainLayers.all > 0 ? mainLayers : null,
     runtime,
     devices: deviceRows(model, null).filter((d) => d.window > 0),
-    cheap: ops.sort((a, b) => b.self - a.self)[0] ?? null,
+    cheap: ops.sort((a, b) => b.self_ms - a.self_ms)[0] ?? null,
   };
 }

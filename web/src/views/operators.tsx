@@ -2,7 +2,8 @@
 // whole recording or the selected range.
 
 import { useMemo } from "preact/hooks";
-import { moduleTree, opTable, type GroupBy, type ModuleRow, type OpRow } from "../calc/ops";
+import { isOperator, moduleTree, opTable, type GroupBy, type ModuleRow, type OpRow } from "../calc/ops";
+import { COLUMNS } from "../data/answers";
 import { Choice, Empty, Pick } from "../ui/parts";
 import { DataTable, type TableColumn } from "../ui/table";
 import type { ViewProps } from "../ui/context";
@@ -15,8 +16,9 @@ export function OperatorsView(props: ViewProps) {
   const kind = store.get("ops.kind", "op");
   const thread = store.number("thread", -1);
   const range = store.range;
-  const rows = useMemo(() => (by === "tree" ? [] : opTable(model, by, range, thread)), [model, by, thread, range?.[0], range?.[1]]);
-  if (!model.has("ops")) {
+  const told = model.operators("name");
+  const table = useMemo(() => (by === "tree" ? { rows: [], self_ms: 0 } : opTable(model, by, range, thread)), [model, by, thread, range?.[0], range?.[1]]);
+  if (!model.has("ops") && !told?.rows.length) {
     const sampled = model.has("samples");
     return (
       <>
@@ -27,38 +29,42 @@ export function OperatorsView(props: ViewProps) {
       </>
     );
   }
-  const chosen = rows.filter((row) => (kind === "all" ? true : kind === "region" ? row.kind === 1 || row.kind === 3 : row.kind !== 1 && row.kind !== 3 && row.kind !== 2));
-  const shown = match.active ? chosen.filter((row) => match.test(row.name) || match.test(row.key)) : chosen;
-  const sum = chosen.reduce((total, row) => total + row.self, 0) || 1;
-  const device = chosen.some((row) => row.deviceSelf > 0);
-  const flops = chosen.some((row) => row.flops > 0);
-  const memory = chosen.some((row) => row.allocated > 0);
+  const chosen = table.rows.filter((row) => (kind === "all" ? true : kind === "region" ? row.kind === "annotation" || row.kind === "module" : isOperator(row)));
+  const shown = match.active ? chosen.filter((row) => match.test(row.name) || match.test(row.key ?? "")) : chosen;
+  const sum = table.self_ms || 1;
+  const has = (pick: (row: OpRow) => number | null) => chosen.some((row) => (pick(row) ?? 0) !== 0);
   const pruned = model.facts.kept?.ops;
+  const ms = (value: number | null) => (value === null ? "–" : format.time(value * 1e6));
   const columns: TableColumn<OpRow>[] = [
-    { id: "name", title: "Operator", meaning: "Name of the call", width: "minmax(140px, 1fr)", value: (row) => row.name },
+    { ...said("name"), width: "minmax(140px, 1fr)", value: (row) => row.name },
   ];
   if (by !== "name") {
     const title = { shape: "Input shapes", module: "Module", line: "Line", thread: "Thread" }[by as Exclude<GroupBy, "name">];
     columns.push({
-      id: "key", title, meaning: `Calls are grouped by name and ${title?.toLowerCase()}`, width: "minmax(140px, 1fr)",
-      value: (row) => row.key,
+      ...said("key"), title, width: "minmax(140px, 1fr)",
+      value: (row) => row.key ?? "",
       show: (row) => (by === "line" && row.key ? format.baseName(row.key) : row.key || "–"),
     });
   }
   columns.push(
-    { id: "calls", title: "Calls", meaning: "Number of calls in the recorded windows", width: "70px", value: (row) => row.calls, show: (row) => format.count(row.calls) },
-    { id: "self", title: "Self CPU", meaning: "Time inside the call, less the calls it made and the time in which its thread was ready but off the CPU", width: "minmax(112px, 146px)", value: (row) => row.self, show: (row) => `${format.time(row.self)}  ${format.percent(row.self / sum)}`, bar: (row) => row.self / sum },
-    { id: "total", title: "Total CPU", meaning: "Wall time inside the call with everything it called", width: "100px", wide: true, value: (row) => row.total, show: (row) => format.time(row.total) },
-    { id: "mean", title: "Per call", meaning: "Self time divided by calls", width: "90px", wide: true, value: (row) => row.self / row.calls, show: (row) => format.time(row.self / row.calls) },
+    { ...said("calls"), width: "90px", value: (row) => row.calls ?? NaN, show: (row) => (row.calls === null ? "–" : format.count(row.calls)) },
+    { ...said("self_ms"), width: "minmax(112px, 146px)", value: (row) => row.self_ms, show: (row) => `${ms(row.self_ms)}  ${format.percent(row.self_ms / sum)}`, bar: (row) => row.self_ms / sum },
+    { ...said("total_ms"), width: "100px", wide: true, value: (row) => row.total_ms, show: (row) => ms(row.total_ms) },
+    { id: "mean", title: "CPU time avg", meaning: "CPU total divided by calls", width: "110px", wide: true, value: (row) => row.total_ms / (row.calls || NaN), show: (row) => ms(row.calls ? row.total_ms / row.calls : null) },
   );
-  if (device) {
+  if (has((row) => row.preempted)) columns.push({ ...said("preempted"), width: "90px", wide: true, value: (row) => row.preempted ?? NaN, show: (row) => (row.preempted === null ? "–" : format.count(row.preempted)) });
+  if (has((row) => row.device_self_ms)) {
     columns.push(
-      { id: "device", title: "Self GPU", meaning: "Device time of the kernels this call itself launched", width: "100px", value: (row) => row.deviceSelf, show: (row) => format.time(row.deviceSelf) },
-      { id: "devtotal", title: "Total GPU", meaning: "Device time of all kernels launched inside it (whole recording only)", width: "100px", wide: true, value: (row) => row.deviceTotal, show: (row) => (row.deviceTotal ? format.time(row.deviceTotal) : "–") },
+      { ...said("device_self_ms"), width: "100px", value: (row) => row.device_self_ms ?? NaN, show: (row) => ms(row.device_self_ms) },
+      { ...said("device_total_ms"), width: "100px", wide: true, value: (row) => row.device_total_ms ?? NaN, show: (row) => ms(row.device_total_ms) },
     );
   }
-  if (memory) columns.push({ id: "memory", title: "Allocated", meaning: "Bytes the call itself allocated; frees not subtracted", width: "100px", wide: true, value: (row) => row.allocated, show: (row) => (row.allocated ? format.bytes(row.allocated) : "–") });
-  if (flops) columns.push({ id: "flops", title: "FLOP/s", meaning: "Floating point operations of the calls divided by their total time; – when the profiler knows no formula", width: "100px", wide: true, value: (row) => rate(row), show: (row) => (rate(row) > 0 ? format.scaled(rate(row), "") : "–") });
+  if (has((row) => row.cpu_mem_bytes)) {
+    for (const key of ["cpu_mem_bytes", "self_cpu_mem_bytes"] as const) {
+      columns.push({ ...said(key), width: "110px", wide: true, value: (row) => row[key] ?? NaN, show: (row) => (row[key] === null ? "–" : format.bytes(row[key]!)) });
+    }
+  }
+  if (has((row) => row.flops)) columns.push({ id: "flops", title: "FLOP/s", meaning: "Floating point operations of the calls divided by their total time; – when the profiler knows no formula", width: "100px", wide: true, value: (row) => rate(row), show: (row) => (rate(row) > 0 ? format.scaled(rate(row), "") : "–") });
   return (
     <section class="view" data-view="operators">
       <div class="bar">
@@ -83,12 +89,13 @@ export function OperatorsView(props: ViewProps) {
           store={store}
           rows={shown}
           columns={columns}
-          sort="self"
+          sort="self_ms"
           file={`operators-by-${by}`}
           onPick={(row) => store.open("flame", { q: row.name, "flame.measure": "ops", re: null, "flame.zoom": null })}
           note={
             <>
-              percentages are of {format.time(sum)}, the self time of all {kind === "op" ? "operators" : "rows"}
+              percentages are of {format.time(sum * 1e6)}, the self time of all operators and regions
+              {told?.source === "samples" ? "; from sampled stacks: no deep window fell into this run, so calls and memory are not known" : ""}
               {pruned?.pruned_calls > 0 && (range || thread >= 0) ? `; ${format.count(pruned.pruned_calls)} calls shorter than ${format.time(pruned.longest_pruned_ns)} are not in this page` : ""}
             </>
           }
@@ -99,7 +106,13 @@ export function OperatorsView(props: ViewProps) {
 }
 
 function rate(row: OpRow): number {
-  return row.flops > 0 && row.total > 0 ? row.flops / (row.total / 1e9) : NaN;
+  return (row.flops ?? 0) > 0 && row.total_ms > 0 ? row.flops! / (row.total_ms / 1e3) : NaN;
+}
+
+// What a column is called and means, as `sonde show ops` declares it.
+function said(key: keyof OpRow): { id: string; title: string; meaning: string } {
+  const { title, meaning } = COLUMNS.ops.find((column) => column.key === key)!;
+  return { id: key, title, meaning };
 }
 
 function ModuleTable({ model, store, match }: ViewProps) {

@@ -167,12 +167,12 @@ function Layers({ model, store, theme }: ViewProps) {
 
 function Steps({ model, store, theme }: ViewProps) {
   const range = store.range;
-  const picture = useMemo(() => new StepsPicture(model.steps, model.warmup, 150), [model]);
+  const picture = useMemo(() => new StepsPicture(model.steps, model.warmup, 150, steadyStep(model)), [model]);
   const chart = useRef<Chart | null>(null);
   const changed = useZoom(picture, store.get("steps.shown", ""), (word) => store.set({ "steps.shown": word }));
   picture.range = range;
   const steady = steadyStep(model);
-  const values = model.steps.slice(model.warmup).map((s) => s.end - s.start).sort((a, b) => a - b);
+  const told = model.answer("steps");
   return (
     <article class="card" data-role="steps">
       <header>
@@ -180,13 +180,13 @@ function Steps({ model, store, theme }: ViewProps) {
         {steady !== null && (
           <span class="note">
             median {format.time(steady)}
-            {values.length > 3 && <>, p95 {format.time(values[Math.min(values.length - 1, Math.floor(values.length * 0.95))])}</>}, {model.steps.length} steps
+            {told && told.count > 3 && <>, 10–90 %: {format.time((told.p10_ms ?? 0) * 1e6)} – {format.time((told.p90_ms ?? 0) * 1e6)}</>}, {format.count(told?.count ?? 0)} steps
             {model.warmup > 0 && <>, first {model.warmup} warm-up</>}
           </span>
         )}
         <ExportMenu
           items={[
-            ["CSV", () => download("steps.csv", csv([["step", "start_ns", "duration_ns", "warm-up"], ...model.steps.map((s, i) => [s.number, s.start, s.end - s.start, i < model.warmup ? 1 : 0])]), "text/csv")],
+            ["CSV", () => download("steps.csv", csv([["step", "start_ns", "duration_ns", "warm-up"], ...model.steps.map((s, i) => [s.number, s.start, s.length, i < model.warmup ? 1 : 0])]), "text/csv")],
             ...(model.steps.length ? pictureItems("steps", () => chart.current) : []),
             linkItem(store),
           ]}
@@ -211,7 +211,7 @@ function Steps({ model, store, theme }: ViewProps) {
                 if (i < 0) return hideTooltip();
                 const step = model.steps[i];
                 showTooltip(event.clientX, event.clientY, `Step ${step.number}${i < model.warmup ? " (warm-up)" : ""}`, [
-                  ["duration", format.time(step.end - step.start)],
+                  ["duration", format.time(step.length)],
                   ["starts at", format.time(step.start)],
                   ["click: select this step in every view"],
                 ]);

@@ -203,7 +203,7 @@ function spanOf(model: Model, picture: TimelinePicture, hit: Hit): [number, numb
 function describe(model: Model, picture: TimelinePicture, hit: Hit, at: number, perPixel: number): [string, Lines] {
   if (hit.kind === "step") {
     const step = model.steps[hit.row];
-    return [`Step ${step.number}${hit.row < model.warmup ? " (warm-up)" : ""}`, [["duration", format.time(step.end - step.start)], ["click: select it in every view"]]];
+    return [`Step ${step.number}${hit.row < model.warmup ? " (warm-up)" : ""}`, [["duration", format.time(step.length)], ["click: select it in every view"]]];
   }
   if (hit.kind === "op") {
     const node = model.column("ops", "node")[hit.row];
