@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from sonde.record.frameworks.base import ObserveOptions
 from sonde.record.frameworks.collect import Told, framework_tables
+from sonde.record.inside.options import ObserveOptions
 from sonde.record.outside.environment import python_environment
 
 needs_torch = pytest.mark.skipif(

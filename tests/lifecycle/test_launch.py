@@ -14,13 +14,14 @@ import pytest
 
 from sonde.errors import UsageError
 from sonde.record.outside.launch import LaunchOptions, agent_environment, launch
+from sonde.record.outside.target import CommandTarget
 
 Program = Callable[[str], Path]
 
 
 def test_exit_code_usage_and_times(program: Program, tmp_path: Path) -> None:
     before = time.monotonic_ns()
-    result = launch([str(program("dies")), "exit3"], tmp_path, LaunchOptions())
+    result = launch(CommandTarget([str(program("dies")), "exit3"]), tmp_path, LaunchOptions())
     assert (result.exit_code, result.signal) == (3, 0)
     assert 0.14e9 < result.user_ns + result.system_ns < 0.4e9
     assert before <= result.start_ns < result.end_ns <= time.monotonic_ns()
@@ -29,7 +30,7 @@ def test_exit_code_usage_and_times(program: Program, tmp_path: Path) -> None:
 
 
 def test_death_by_signal_is_kept(program: Program, tmp_path: Path) -> None:
-    result = launch([str(program("dies")), "segv"], tmp_path, LaunchOptions())
+    result = launch(CommandTarget([str(program("dies")), "segv"]), tmp_path, LaunchOptions())
     assert (result.exit_code, result.signal) == (-signal.SIGSEGV, signal.SIGSEGV)
 
 
@@ -47,7 +48,7 @@ def test_what_cannot_run_says_so(
     tmp_path: Path, command: list[str], options: LaunchOptions, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        launch(command, tmp_path, options)
+        launch(CommandTarget(command), tmp_path, options)
 
 
 def test_what_was_preloaded_stays_preloaded(tmp_path: Path) -> None:
@@ -70,7 +71,8 @@ LAUNCHER = """
 import sys
 from pathlib import Path
 from sonde.record.outside.launch import LaunchOptions, launch
-result = launch([sys.executable, "-c", sys.argv[2]], Path(sys.argv[1]), LaunchOptions())
+from sonde.record.outside.target import CommandTarget
+result = launch(CommandTarget([sys.executable, "-c", sys.argv[2]]), Path(sys.argv[1]), LaunchOptions())
 print("survived", result.exit_code, flush=True)
 """
 
@@ -111,3 +113,10 @@ def test_what_was_ignored_stays_ignored(tmp_path: Path) -> None:
         )
         found.append(process.stdout.splitlines()[0])
     assert found == ["[1, 1, 0]", "[1, 1, 0]"]
+
+
+def test_the_process_that_starts_programs_stays_small() -> None:
+    """numpy and DuckDB are loaded apart: where memory is short, the program must still run."""
+    code = "import sys, sonde.cli.run, sonde.record.outside.always; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {"numpy", "duckdb", "rich", "torch"} & set(loaded.split())

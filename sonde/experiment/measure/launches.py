@@ -30,8 +30,8 @@ from sonde.experiment.measure.results import checked_result, printed_results
 from sonde.experiment.measure.traits import draws_batches, threads_of
 from sonde.experiment.measure.turn_blocks import Blocks, ratio_of
 from sonde.experiment.measure.turns import Side, alternate, release, shared_byte
-from sonde.record.frameworks.base import ObserveOptions
 from sonde.record.frameworks.collect import framework_tables
+from sonde.record.inside.options import ObserveOptions
 from sonde.record.outside.environment import python_environment
 
 MAX_THROTTLED_SHARE = 0.05  # of the launch's wall time

@@ -17,9 +17,10 @@ from typing import Any
 
 from sonde.errors import SondeError, UsageError
 from sonde.record.outside.apart import Failed, apart, said
-from sonde.record.outside.launch import CannotStart, LaunchOptions, LaunchResult, launch, launch_options
+from sonde.record.outside.launch import LaunchOptions, LaunchResult, launch, launch_options
 from sonde.record.outside.options import RunOptions, read_env_file
 from sonde.record.outside.place import one_line, places, readable
+from sonde.record.outside.target import CannotStart, CommandTarget
 
 Say = Callable[[str], None]
 
@@ -40,13 +41,13 @@ def run_always(
     plain = LaunchOptions(environment=theirs)
     prepared = _prepared(command, wanted, options, say)
     if prepared is None:
-        return launch(command, None, plain), None
+        return launch(CommandTarget(command), None, plain), None
     asked = replace(launch_options(options, prepared.environment), adopt=say)
     try:
-        return launch(command, prepared.folder, asked), prepared.folder
+        return launch(CommandTarget(command), prepared.folder, asked), prepared.folder
     except CannotStart as error:
         shutil.rmtree(prepared.folder, ignore_errors=True)
-        result = launch(command, None, plain)  # raises when it is not for what Sonde adds
+        result = launch(CommandTarget(command), None, plain)  # raises when it is not for what Sonde adds
         say(f"the program was not recorded: {error.message}")
         return result, None
     except UsageError:

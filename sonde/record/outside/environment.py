@@ -19,9 +19,9 @@ from pathlib import Path
 from sonde import rawfolder
 from sonde.errors import UsageError
 from sonde.native import lines_path
-from sonde.record.frameworks.base import ObserveOptions, parse_window
 from sonde.record.frameworks.known import FRAMEWORKS
 from sonde.record.inside.observation import OPTIONS_VARIABLE, WATCH_VARIABLE
+from sonde.record.inside.options import ObserveOptions, parse_window
 
 BOOTSTRAP = Path(__file__).resolve().parents[1] / "inside" / "bootstrap"
 LINES_VARIABLE = "SONDE_AGENT_LINES"  # read by native/lines; the agent keeps it across exec

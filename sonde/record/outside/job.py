@@ -19,8 +19,9 @@ from pathlib import Path
 from sonde import rawfolder
 from sonde.errors import SondeError
 from sonde.machine.recorded import recorded_machine
-from sonde.record.frameworks.base import Launch, ObserveOptions
+from sonde.record.frameworks.base import Launch
 from sonde.record.frameworks.known import FRAMEWORKS
+from sonde.record.inside.options import ObserveOptions
 from sonde.record.inside.variables import kept_environment
 from sonde.record.outside.environment import python_environment
 from sonde.record.outside.finalise import finalise
@@ -29,6 +30,7 @@ from sonde.record.outside.launch import LaunchResult, agent_environment, launch,
 from sonde.record.outside.options import RunOptions, read_env_file
 from sonde.record.outside.place import check, readable
 from sonde.record.outside.surroundings import epoch_offset, machine_facts
+from sonde.record.outside.target import CommandTarget
 from sonde.redact import hide_command
 from sonde.store.files import PRIVATE_FOLDER
 from sonde.store.meta import Clock, Meta
@@ -49,7 +51,7 @@ def record(command: list[str], folder: Path, options: RunOptions) -> Outcome:
     """Run `command`, record it into `folder`, and finish the recording."""
     environment = prepare(command, folder, options)
     try:
-        result = launch(command, folder, launch_options(options, environment))
+        result = launch(CommandTarget(command), folder, launch_options(options, environment))
     except SondeError:
         shutil.rmtree(folder)  # nothing ran: leave nothing
         raise

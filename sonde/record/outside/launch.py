@@ -1,6 +1,6 @@
-"""Start a program with the agent inside, and wait for it as a shell would.
+"""Record a target with the agent inside, and wait for its end.
 
-Enters: a command, the recording's folder, options. Leaves: how the program ended and what it and its orphans used.
+Enters: a target, the recording's folder, options. Leaves: how the program ended and what it and its orphans used.
 Without a folder the program runs as it is.
 Invariant: Sonde is invisible. The program's output, exit code and death by signal are its own;
 Ctrl-C and friends reach the program, and Sonde stays to finish the recording.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,19 +20,12 @@ from types import FrameType
 from sonde import rawfolder
 from sonde.errors import EnvironmentLacks, UsageError
 from sonde.native import agent_path
-from sonde.record.outside.adopted import Left, adopt_orphans, foster_parent, see_off, used_ns
+from sonde.record.outside.adopted import Left, adopt_orphans, foster_parent, see_off
 from sonde.record.outside.options import MAX_RATE_HZ, RunOptions
+from sonde.record.outside.target import FORWARDED, FROM_TERMINAL, Target
 
 ENGINES = ("auto", "timer+kernel", "perf+kernel", "perf+timer", "timer")
 MIN_RATE_HZ = 1
-# The terminal sends these to the whole foreground group: the program has them already.
-_FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
-# Sent to us alone (kill, a job scheduler): the program must hear of them.
-_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-
-
-class CannotStart(UsageError):
-    """The system refuses to start the program, which may be for the variables that Sonde adds."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +37,6 @@ class LaunchOptions:
     waits: bool = True  # off-CPU snapshots
     blocks: bool = False  # random on/off blocks that measure the overhead
     environment: Mapping[str, str] = field(default_factory=dict)  # set in the program, over its own
-    directory: Path | None = None
     # Adopt processes that the program leaves behind, and say so when that takes time. Only for a process that has
     # no children of its own: theirs would be waited for as well.
     adopt: Callable[[str], None] | None = None
@@ -105,10 +96,8 @@ def agent_environment(
     return environment
 
 
-def launch(command: list[str], folder: Path | None, options: LaunchOptions) -> LaunchResult:
-    """Run `command` to its end, with the agent writing into `folder`/raw."""
-    if not command:
-        raise UsageError("there is no command to run", "give one: sonde run script.py")
+def launch(target: Target, folder: Path | None, options: LaunchOptions) -> LaunchResult:
+    """Record `target` to its end, with the agent writing into `folder`/raw."""
     if folder is None:
         environment = {**os.environ, **options.environment}
     else:
@@ -119,79 +108,45 @@ def launch(command: list[str], folder: Path | None, options: LaunchOptions) -> L
         environment["SONDE_AGENT_FOSTER"] = str(foster_parent())
         adopting = adopt_orphans()
     start_ns = time.monotonic_ns()
-    adopted_ns = 0
-    with _signals_for_the_program() as child:
-        process = _start(command, environment, options)
-        child.append(process.pid)
-        while True:
-            # wait4 gives the usage of this very child with what it waited for itself.
-            pid, status, usage = os.wait4(-1 if adopting else process.pid, 0)
-            if pid == process.pid:
-                break
-            adopted_ns += used_ns(usage)
-        process.returncode = os.waitstatus_to_exitcode(status)  # Popen must not wait again
+    with _signals_for(target):
+        pid = target.start(environment)
+        ended = target.wait(adopting)
         end_ns = time.monotonic_ns()
-    left: tuple[Left, ...] = ()
-    if adopting and options.adopt:
-        late_ns, left = see_off(options.adopt)
-        adopted_ns += late_ns
-    code = process.returncode
+    late_ns, left = see_off(options.adopt) if adopting and options.adopt else (0, ())
     return LaunchResult(
-        pid=process.pid,
-        exit_code=code,
-        signal=-code if code < 0 else 0,
-        user_ns=round(usage.ru_utime * 1e9),
-        system_ns=round(usage.ru_stime * 1e9),
-        max_rss_bytes=usage.ru_maxrss * 1024,
+        pid=pid,
+        exit_code=ended.exit_code,
+        signal=max(-ended.exit_code, 0),
+        user_ns=ended.user_ns,
+        system_ns=ended.system_ns,
+        max_rss_bytes=ended.max_rss_bytes,
         start_ns=start_ns,
         end_ns=end_ns,
-        adopted_ns=adopted_ns,
+        adopted_ns=ended.adopted_ns + late_ns,
         left=left,
         outlived=left,
     )
 
 
-def _start(
-    command: list[str], environment: Mapping[str, str], options: LaunchOptions
-) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(command, env=environment, cwd=options.directory, close_fds=False)
-    except FileNotFoundError:
-        raise UsageError(f"{command[0]!r} was not found", "check the path or PATH") from None
-    except PermissionError:
-        raise UsageError(f"{command[0]!r} cannot be executed", "is it a program?") from None
-    except OSError as error:
-        raise CannotStart(f"{command[0]!r} cannot be started: {error.strerror}") from None
-
-
 @contextmanager
-def _signals_for_the_program() -> Iterator[list[int]]:
-    """Survive the terminal's signals and pass on the others to the pid that is put into the list."""
-    child: list[int] = []
+def _signals_for(target: Target) -> Iterator[None]:
+    """Survive signals while the target runs: it says what each of them means."""
 
-    def survive(number: int, frame: FrameType | None) -> None:
-        """The program got it from the terminal as well; it decides."""
-
-    def forward(number: int, frame: FrameType | None) -> None:
-        if child:
-            try:
-                os.kill(child[0], number)
-            except ProcessLookupError:
-                return
+    def handle(number: int, frame: FrameType | None) -> None:
+        target.interrupt(number)
 
     before = {}
     try:
         # A handler, not SIG_IGN: ignoring would be inherited by the program. And what we were told to ignore (nohup, a
         # shell's background jobs) stays so: a handler would be reset to the default in the program, which would
         # then die of the hang-up that it was to survive.
-        handlers = {**dict.fromkeys(_FROM_TERMINAL, survive), **dict.fromkeys(_FORWARDED, forward)}
-        for number, handler in handlers.items():
+        for number in sorted(FROM_TERMINAL | FORWARDED):
             if signal.getsignal(number) != signal.SIG_IGN:
-                before[number] = signal.signal(number, handler)
+                before[number] = signal.signal(number, handle)
     except ValueError:
         pass  # not in the main thread: signals go where they went before
     try:
-        yield child
+        yield
     finally:
         for number, earlier in before.items():
             signal.signal(number, earlier if earlier is not None else signal.SIG_DFL)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sonde.errors import UsageError
-from sonde.record.frameworks.base import parse_window
+from sonde.record.inside.options import parse_window
 
 RATE_HZ = 100.0  # samples per CPU second and thread; about 1 % of CPU time
 MAX_RATE_HZ = 4_000.0  # as in native/agent/core/options.h

@@ -24,7 +24,7 @@ from sonde.ingest.agent import assemble
 from sonde.ingest.agent.decode import read_raw_log
 from sonde.ingest.agent.modules import read_module_names
 from sonde.native import agent_path
-from sonde.record.frameworks.base import ObserveOptions
+from sonde.record.inside.options import ObserveOptions
 from sonde.record.outside.environment import python_environment
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from sonde import rawfolder
 from sonde.native import observer_path
-from sonde.record.frameworks.base import Launch, parse_window
+from sonde.record.frameworks.base import Launch
 from sonde.record.frameworks.torch_native.build import NotBuilt, observer_for
+from sonde.record.inside.options import parse_window
 
 # Read by native/observer and calls.cpp; the agent keeps what begins like this across exec.
 OBSERVER_VARIABLE, TORCH_VARIABLE = "SONDE_AGENT_OBSERVER", "SONDE_AGENT_OBSERVER_TORCH"
