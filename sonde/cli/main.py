@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "diff": ("sonde.cli.diff", "Diff", "compare recordings and locate the difference"),
     "tune": ("sonde.cli.tune", "Tune", "find the best settings for a program on this machine"),
     "prove": ("sonde.cli.prove", "Prove", "measure what an insight's fix saves"),
+    "bench": ("sonde.cli.bench", "Bench", "compare two revisions of a program, for CI"),
     "query": ("sonde.cli.query", "Query", "query a recording with SQL"),
     "import": ("sonde.cli.import_", "Import", "convert another tool's file to a recording"),
     "export": ("sonde.cli.export", "Export", "convert a recording to another tool's format"),
@@ -41,13 +42,13 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 GROUPS: dict[str, tuple[str, ...]] = {
     "Record": ("run", "demo", "recover"),
     "Look": ("report", "show", "insights", "explain", "query"),
-    "Compare and improve": ("diff", "prove", "tune", "check"),
+    "Compare and improve": ("diff", "prove", "tune", "bench", "check"),
     "Exchange": ("import", "export", "pack"),
     "Set up": ("completions",),
 }
 
 # These start a program of the user, or ask their torch: it must find the environment as they left it.
-STARTS_PROGRAMS = frozenset({"run", "demo", "tune", "prove", "check"})
+STARTS_PROGRAMS = frozenset({"run", "demo", "tune", "prove", "bench", "check"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 
@@ -30,6 +31,8 @@ class Arm:
     patches: tuple[Patch, ...] = ()
     flip: Mapping[str, Any] = field(default_factory=dict)  # a plan of flips; see `flips.py`
     instances: int = 1  # copies that run at the same time; the value is then time per step of all together
+    directory: Path | None = None  # where it runs; None: where the experiment does
+    revision: str = ""  # of the files in `directory`, whose path differs from run to run
 
     def words(self) -> list[str]:
         return [*self.prefix, *self.command]
@@ -45,7 +48,7 @@ class Arm:
     @property
     def key(self) -> str:
         """The same for equal arms only, whatever they are called."""
-        facts = [self.words(), self.environment, self.unset, self.inside, self.instances]
+        facts = [self.words(), self.environment, self.unset, self.inside, self.instances, self.revision]
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

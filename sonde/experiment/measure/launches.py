@@ -199,7 +199,7 @@ def running(
                     processes.append(
                         subprocess.Popen(
                             words, env=environment, stdout=out, stderr=err, stdin=subprocess.DEVNULL,
-                            cwd=directory, start_new_session=turns,
+                            cwd=arm.directory or directory, start_new_session=turns,
                         )
                     )  # fmt: skip
                 except OSError as error:

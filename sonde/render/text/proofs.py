@@ -49,7 +49,8 @@ def show_proof(data: dict[str, Any], page: Page) -> None:
     if not found["same_result"]:
         before, after = found["results"]
         page.line(
-            f"  The program's results differ, so this does not count as proof: {before or 'nothing'} / {after or 'nothing'}"
+            "  The program's results differ, so this does not count as proof: "
+            f"{before or 'nothing'} / {after or 'nothing'}"
         )
 
 

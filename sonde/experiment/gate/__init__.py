@@ -1,0 +1,1 @@
+"""Base against head: does a change make programs slower?"""
