@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sonde.errors import InputError
-from sonde.record.finalise import recover
+from sonde.record.outside.finalise import recover
 from sonde.store.meta import Meta
 
 
