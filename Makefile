@@ -134,7 +134,7 @@ clean:  ## remove everything that make made
 
 .make/test-environment: pyproject.toml scripts/environment.sh scripts/packages.sh scripts/pprof.sh
 	@mkdir -p .make
-	@scripts/packages.sh g++ cmake -- gdb chromium perf
+	@scripts/packages.sh g++ cmake -- gdb chromium perf musl-gcc
 	@scripts/pprof.sh .make/pprof
 	@scripts/environment.sh $(VENV) $(PYTHON) test '$(TORCH)'
 	@touch $@ .make/demo-environment

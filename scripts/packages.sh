@@ -3,7 +3,7 @@
 # NEEDED ones are an error when they can be neither found nor installed; WANTED ones only a message:
 # the tests that use them skip and say so.
 set -euo pipefail
-declare -A package=([g++]=g++ [cmake]=cmake [gdb]=gdb [chromium]=chromium [perf]=linux-perf [make]=make [debootstrap]=debootstrap)
+declare -A package=([g++]=g++ [cmake]=cmake [gdb]=gdb [chromium]=chromium [perf]=linux-perf [make]=make [debootstrap]=debootstrap [musl-gcc]=musl-tools)
 
 missing_of() { for program in "$@"; do command -v "$program" >/dev/null 2>&1 || printf '%s\n' "$program"; done; }
 needed=() wanted=() target=needed
