@@ -17,5 +17,12 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'sonde' has no attribute {name!r}")
 
 
+def get_include() -> str:
+    """The folder of sonde.h, for the compiler's -I."""
+    import os
+
+    return os.path.join(os.path.dirname(__file__), "include")
+
+
 def __dir__() -> list[str]:
     return sorted([*globals(), *_API])

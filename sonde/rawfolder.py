@@ -14,6 +14,7 @@ FOLDER = "raw"
 ENDED = "ended.tsv"  # how each process ended: native/agent/process/ended.cpp
 UNFOLLOWED = "unfollowed.tsv"  # processes that have no log, and why: native/agent/process/follow.cpp
 SHAPES_OF_JOB = "shapes.txt"  # why no process of the job has shapes
+SETTINGS_OF_JOB = "settings.json"  # what the machine offers, for programs that cannot be asked
 _OPTIONAL_NUMBER = "[-N]"
 
 
@@ -54,6 +55,11 @@ MARKS = Kind("PID.marks[-N].jsonl")
 EVENTS = Kind("PID.events[-N].bin")
 TROUBLE = Kind("PID.trouble.txt")  # what the bootstrap could not do
 PRIMITIVES = Kind("PID.primitives.log")  # lines of oneDNN and MKL: native/lines/lines.cpp
+
+# C++ programs: native/agent/steps
+NATIVE_EVENTS = Kind("PID.native.bin")
+NATIVE_SETTINGS = Kind("PID.native.json")
+REGION_NAMES = Kind("PID.names.tsv")
 
 # torch
 MODULES = Kind("PID.modules.jsonl")

@@ -18,6 +18,7 @@
 #include "signals/mask.h"
 #include "signals/real.h"
 #include "signals/shared.h"
+#include "steps/event_log.h"
 #include "threads/create.h"
 #include "threads/registry.h"
 #include "unwind/unwind.h"
@@ -65,6 +66,7 @@ void after_fork_in_child() {
     return;
   }
   pools_after_fork();
+  events_after_fork();
   jit_after_fork();
   unwind_after_fork();
   if (!start_background(log::ProcessOrigin::Forked)) {

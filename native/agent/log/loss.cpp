@@ -33,6 +33,7 @@ const LossName kLossNames[static_cast<size_t>(Loss::kCount)] = {
     {"threads_signal_taken", "threads", "blocks SIGPROF, which the program takes itself; only the CPU time is known from then on"},
     {"threads_confined", "threads", "started after the program set a seccomp filter; only the CPU time is known"},
     {"pool_not_found", "events", "a parallel region ran on one thread: its runtime could not be found"},
+    {"event_not_written", "events", "steps, phases or regions of a native program that could not be written"},
 };
 
 }  // namespace sonde

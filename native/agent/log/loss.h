@@ -34,6 +34,7 @@ enum class Loss : uint8_t {
   ThreadsSignalTaken,   // threads: the program takes a blocked SIGPROF itself
   ThreadsConfined,      // threads: started behind a filter of system calls
   PoolNotFound,         // events: a parallel region ran on one thread because its runtime was not found
+  EventNotWritten,      // events: steps, phases or regions of a native program that found no room
   kCount
 };
 

@@ -5,6 +5,7 @@
 #include "pools/region.h"
 #include "pools/resolve.h"
 #include "pools/restores.h"
+#include "steps/phases.h"
 
 namespace sonde {
 namespace {
@@ -99,6 +100,7 @@ __attribute__((noinline)) void* execute(Execute real, void* result, void* engine
   Registers registers;
   SONDE_CAPTURE_REGISTERS(registers);
   open_graph(*task, registers);
+  const BackwardPass pass(t_own_task == nullptr && t_task == nullptr);
   t_own_task = *task;
   return real(result, engine, task, root, inputs);
 }

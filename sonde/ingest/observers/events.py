@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from sonde.columns import Array
-from sonde.record.inside.events import BLOCK_BYTES, PHASE_NAMES, RECORD_BYTES, TRAIN_STEP
+from sonde.record.inside.events import BLOCK_BYTES, PHASE_NAMES, RECORD_BYTES, REGION, TRAIN_STEP, USER_STEP
 
 _WORDS = RECORD_BYTES // 8
 _PER_BLOCK = BLOCK_BYTES // RECORD_BYTES
@@ -46,6 +46,18 @@ def none() -> Events:
     return Events(empty, empty, empty, empty, empty, empty)
 
 
+def of(rows: Array) -> Events:
+    """From rows of tid, code, start_ns, end_ns, a, b; sorted as `read` does."""
+    tid, code, start, end, a, b = np.asarray(rows, np.int64).reshape(-1, 6).T
+    return Events(tid, code, start, end, a, b).take(np.lexsort((-end, start)))
+
+
+def joined(first: Events, second: Events) -> Events:
+    """All rows of both, in order."""
+    rows = [(e.tid, e.code, e.start_ns, e.end_ns, e.a, e.b) for e in (first, second) if len(e)]
+    return of(np.concatenate([np.stack(row, axis=1) for row in rows])) if rows else none()
+
+
 def read(path: Path) -> Events:
     """Every record of the file, from a process that ended in any way."""
     data = np.fromfile(path, np.uint8)
@@ -54,7 +66,8 @@ def read(path: Path) -> Events:
     tid = np.repeat(words[:, :1, 0], _PER_BLOCK - 1, axis=1).ravel()
     rows = words[:, 1:].reshape(-1, _WORDS)
     written = np.logical_and.accumulate(words[:, 1:, 0] != 0, axis=1).ravel() if len(words) else tid != 0
-    sound = np.isin(rows[:, 0], [*PHASE_NAMES, TRAIN_STEP]) & (rows[:, 1] > 0) & (rows[:, 2] >= rows[:, 1])
+    known = np.isin(rows[:, 0], [*PHASE_NAMES, TRAIN_STEP, USER_STEP, REGION])
+    sound = known & (rows[:, 1] > 0) & (rows[:, 2] >= rows[:, 1])
     keep = np.flatnonzero(written & sound & (tid > 0))
     keep = keep[np.lexsort((-rows[keep, 2], rows[keep, 1]))]
     code, start, end, a, b = (rows[keep, i].copy() for i in range(_WORDS))

@@ -16,6 +16,7 @@ import numpy as np
 from sonde import rawfolder
 from sonde.columns import Table
 from sonde.ingest.observers import marks as mark_files
+from sonde.ingest.observers import native_marks
 from sonde.ingest.observers.primitives import read_primitives
 from sonde.ingest.observers.roster import Roster
 from sonde.record.frameworks.base import Loss, Reading
@@ -40,11 +41,14 @@ def framework_tables(raw: Path, processes: Table | None = None, threads: Table |
     """Collect everything in `raw`."""
     roster = Roster(processes, threads)
     logs = [mark_files.read(file) for file in rawfolder.MARKS.find(raw)]
+    logs = native_marks.join(logs, [native_marks.read(file) for file in rawfolder.NATIVE_EVENTS.find(raw)])
     for log in logs:
         _know(roster, log)
     reading = Reading(raw, roster, {log.pid: log.facts.get("epoch_offset_ns", 0) for log in logs})
     found = [source for framework in FRAMEWORKS for source in framework.read(reading)]
-    losses = reading.losses + _trouble(raw, roster) + _not_entered(roster, {log.pid for log in logs})
+    losses = (
+        reading.losses + _trouble(raw, roster) + _not_entered(roster, {log.pid for log in logs if log.facts})
+    )
     marks, said = mark_files.tables(logs, roster)
     marks = build.concat("marks", [marks, *(w.tables["marks"] for w in found if "marks" in w.tables)])
     marks = marks.with_columns(mark=np.arange(len(marks), dtype=np.int32))

@@ -25,6 +25,7 @@ _BLOCK_END = BLOCK_BYTES // RECORD_BYTES * RECORD_BYTES
 # Codes of records. `a` and `b`: pointer of the module and number of calls, or number and backward passes of a step.
 OPTIMIZER, ZERO_GRAD, BACKWARD, DATALOADER, DATALOADER_START = range(1, 6)
 FORWARD, FORWARD_WITHOUT_GRAD, COMPILED, TRAIN_STEP = range(6, 10)
+USER_STEP, REGION = 10, 11  # of native programs (native/agent/steps/event_log.h)
 PHASE_NAMES = {
     OPTIMIZER: "optimizer",
     ZERO_GRAD: "zero_grad",

@@ -10,6 +10,7 @@ crash of anything leaves something `sonde recover` can finish.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from dataclasses import asdict, dataclass
@@ -21,6 +22,7 @@ from sonde.errors import SondeError
 from sonde.machine.recorded import recorded_machine
 from sonde.record.frameworks.base import Launch
 from sonde.record.frameworks.known import FRAMEWORKS
+from sonde.record.frameworks.torch.inside.settings import before_start
 from sonde.record.inside.options import ObserveOptions
 from sonde.record.inside.variables import kept_environment
 from sonde.record.outside.environment import python_environment
@@ -77,6 +79,8 @@ def prepare(command: list[str], folder: Path, options: RunOptions) -> dict[str, 
                 Launch(command, folder, observe, {**os.environ, **environment})
             )
         agent_environment(folder, launch_options(options, environment), os.environ, os.getpid())  # can it be?
+        told = json.dumps(before_start())
+        (folder / rawfolder.FOLDER / rawfolder.SETTINGS_OF_JOB).write_text(told, encoding="utf-8")
         _started(command, options, environment, theirs).write(folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

@@ -154,6 +154,22 @@ def _flags(torch: Any) -> dict[str, Any]:
     return found
 
 
+def before_start() -> dict[str, Any]:
+    """What can be told of a program that has no Python: the machine's part, asked by `sonde run` itself."""
+    questions: dict[str, Callable[[], Any]] = {
+        "cpu_flags": _cpu_flags,
+        "affinity": _affinity,
+        "quota_cpus": _quota,
+        "huge_pages": _huge_pages,
+        "physical_cpus": physical_cpus,
+    }
+    found: dict[str, Any] = {}
+    for name, ask in questions.items():
+        with suppress(OSError, ValueError):  # not on this system: not known
+            found[name] = ask()
+    return found
+
+
 def _ticks() -> Ticks | None:
     try:
         return Ticks.now()
