@@ -134,8 +134,11 @@ class Subject:
 
     @cached_property
     def step_ns(self) -> float:
-        """T: the median steady step, start to start, without what was taken away. Of a device's trace: its steps."""
-        return self.device_step_ns if self.has_device else max(float(np.median(self._own_ns)), 1.0)
+        """T: the median steady step, as `sonde show steps` has it. Of a device's trace: its steps."""
+        if self.has_device:
+            return self.device_step_ns
+        self._steady  # noqa: B018 - too few of them are not judged
+        return max(self.report.median_ns, 1.0)
 
     @cached_property
     def mean_step_ns(self) -> float:

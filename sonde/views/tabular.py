@@ -22,9 +22,10 @@ _SQL: dict[Kind, str] = {"text": "VARCHAR", "integer": "BIGINT", "number": "DOUB
 
 
 def view_columns(name: str) -> tuple[Declared, ...]:
-    """The columns of a view's rows."""
+    """The columns of a view's rows that are one value each; lists and objects are in JSON alone."""
     view = VIEWS[name]
-    return columns_of(row_type_of(importlib.import_module(view.module).data, view.rows))
+    columns = columns_of(row_type_of(importlib.import_module(view.module).data, view.rows))
+    return tuple(column for column in columns if column.kind != "object")
 
 
 def write_csv(name: str, answer: Any, limit: int | None, stream: TextIO) -> None:

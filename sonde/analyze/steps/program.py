@@ -1,7 +1,10 @@
 """Steps of a program: how long each took, where warm-up ends, how the time splits into phases.
 
 In: `marks`, and `samples` and `threads` where time that was taken away shall not count (see
-`sonde.analyze.recording.taken_away`). Out: one `StepReport` per process that made steps. Warm-up is the leading
+`sonde.analyze.recording.taken_away`). Out: one `StepReport` per process that made steps.
+
+A step lasts from its start to the start of the next one, so that work between two calls of a model counts; where the
+next one is far away, or a deep window was opened or closed in between, it lasts to its own end. Warm-up is the leading
 run of steps that are slower than the steady ones; it is kept apart from every statistic. So are the steps
 that touch a deep window or a capture of primitives: the observers slow them down. Only where that would
 leave too few (`--window all`) do they count.
@@ -30,7 +33,7 @@ class Step:
 
     index: int
     start_ns: int
-    duration_ns: int  # from its start to its end
+    duration_ns: int  # to the start of the next step, where that is near
     phase_ns: dict[str, int]  # empty when the phases of this step were not recorded
     in_window: bool = False  # a deep window or a capture was open during it: slower than it would be
     taken_ns: int = 0  # of its duration: ready but off the CPU, in no statistic; 0 where that hardly matters
@@ -51,7 +54,9 @@ class StepReport:
     median_ns: float
     p10_ns: float
     p90_ns: float
-    phase_ns: dict[str, float]  # median of each phase after warm-up, "other" included
+    phase_ns: dict[
+        str, float
+    ]  # the median step divided as all steady steps are: sums to it, "other" is the remainder
     left_out: int = 0  # steps after warm-up that are in no statistic because a window was open
     taken_share: float = 0.0  # of the steps' wall time: ready but off the CPU
 
@@ -65,27 +70,19 @@ class StepReport:
         return sorted(after, key=lambda step: step.start_ns)
 
     def steady_spans(self) -> tuple[Array, Array]:
-        """Start and end of each steady step, with what the loop does before the next step begins.
-
-        So an end is the start of the step that follows, where that is near.
-        """
+        """Start and end of each steady step."""
         steady = self.steady
         start = np.array([s.start_ns for s in steady], np.int64)
-        end = start + np.array([s.duration_ns for s in steady], np.int64)
-        every = np.sort(np.array([s.start_ns for s in self.steps], np.int64))
-        at = np.searchsorted(every, start, "right")
-        following = (
-            np.where(at < len(every), every[np.minimum(at, len(every) - 1)], end) if len(every) else end
-        )
-        longest_ns = LONGEST_GAP * max(float(np.median(end - start)), 1.0) if len(start) else 0.0
-        near = (following > end) & (following - end <= longest_ns)
-        return start, np.where(near, following, end)
+        return start, start + np.array([s.duration_ns for s in steady], np.int64)
 
 
 def step_reports(
-    marks: Table, samples: Table | None = None, threads: Table | None = None
+    marks: Table, samples: Table | None = None, threads: Table | None = None, gaps: bool = True
 ) -> list[StepReport]:
-    """One report per process, in the order of process numbers; with samples, of the time that was not taken away."""
+    """One report per process, in the order of process numbers; with samples, of the time that was not taken away.
+
+    Without `gaps` a step ends where its mark ends: for experiments, which do things of their own between two steps.
+    """
 
     def taken(process: int) -> Pieces:
         if samples is None or threads is None:
@@ -102,6 +99,7 @@ def step_reports(
             phases.take(phases.array("process") == process),
             windows.take(windows.array("process") == process),
             taken(process),
+            gaps,
         )
         for process in np.unique(steps.array("process")).tolist()
     ]
@@ -130,9 +128,13 @@ def warmup_steps(durations: Array) -> int:
     return end if slow_share**end <= CHANCE else 0
 
 
-def _report(process: int, steps: Table, phases: Table, windows: Table, taken: Pieces) -> StepReport:
+def _report(
+    process: int, steps: Table, phases: Table, windows: Table, taken: Pieces, gaps: bool
+) -> StepReport:
     steps = steps.take(np.lexsort((steps.array("start_ns"), steps.array("number"))))
     start, end = steps.array("start_ns"), steps.array("end_ns")
+    if gaps:
+        end = until_next(start, end, windows)
     lost = taken.within(start, end)
     share = float(lost.sum()) / max(float((end - start).sum()), 1.0)
     if share < MATTERS:
@@ -167,10 +169,8 @@ def _report(process: int, steps: Table, phases: Table, windows: Table, taken: Pi
     steady = durations[counted]
     low, middle, high = np.percentile(steady, [10, 50, 90]).tolist() if len(steady) else (0.0, 0.0, 0.0)
     with_phases = counted[shown[counted]]
-    medians = {
-        name: float(np.median(exclusive[with_phases, j])) if len(with_phases) else 0.0
-        for j, name in enumerate(names)
-    }
+    sums = exclusive[with_phases].sum(axis=0)
+    divided = sums * (middle / max(float(sums.sum()), 1.0))
     return StepReport(
         process,
         steps.text("name")[0] or "",
@@ -179,10 +179,25 @@ def _report(process: int, steps: Table, phases: Table, windows: Table, taken: Pi
         middle,
         low,
         high,
-        {n: v for n, v in medians.items() if v},
+        {name: float(ns) for name, ns in zip(names, divided, strict=True) if ns},
         len(steps) - warmup - len(counted),
         share,
     )
+
+
+def until_next(start_ns: Array, end_ns: Array, windows: Table) -> Array:
+    """Where each step ends: at the start of the next one, if that is near and no window was opened or closed before."""
+    if not len(start_ns):
+        return end_ns
+    every = np.sort(start_ns)
+    at = np.searchsorted(every, start_ns, "right")
+    following = np.where(at < len(every), every[np.minimum(at, len(every) - 1)], end_ns)
+    longest_ns = LONGEST_GAP * max(float(np.median(end_ns - start_ns)), 1.0)
+    near = (following > end_ns) & (following - end_ns <= longest_ns)
+    edges = np.sort(np.concatenate([windows.array("start_ns"), windows.array("end_ns")]))
+    crossed = np.searchsorted(edges, following, "right") > np.searchsorted(edges, end_ns, "left")
+    result: Array = np.where(near & ~crossed, following, end_ns)
+    return result
 
 
 def touched(start_ns: Array, end_ns: Array, windows: Table) -> Array:

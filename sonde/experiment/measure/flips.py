@@ -76,7 +76,7 @@ class FlipMeasure:
         turns = [text.split() for kind, text in notes(folder) if kind == "flip"]
         sides = [side for side, _ in turns]
         begins = np.array([int(moment) for _, moment in turns], np.int64)
-        reports = step_reports(framework_tables(folder / "raw").tables["marks"])
+        reports = step_reports(framework_tables(folder / "raw").tables["marks"], gaps=False)
         result = printed_results((folder / "stdout").read_text(errors="replace"))
         found: dict[str, list[Measurement]] = {self.a.name: [], self.b.name: []}
         if not reports or len(begins) < 2:

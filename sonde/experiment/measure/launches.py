@@ -240,7 +240,7 @@ def launch_environment(arm: Arm, folder: Path, turns: Path | None = None) -> dic
 
 def steady_step(marks: Table) -> tuple[float, int]:
     """(median steady step in ms, steady steps) of the process with most steps."""
-    reports = step_reports(marks)
+    reports = step_reports(marks, gaps=False)
     if not reports:
         return 0.0, 0
     main = max(reports, key=lambda report: len(report.steps))

@@ -36,7 +36,7 @@ class Blocks:
         order = np.argsort(pauses.array("start_ns"))
         start, end = pauses.array("start_ns")[order], pauses.array("end_ns")[order]
         loads, threads = draws_batches(marks), threads_of(marks)
-        reports = step_reports(_without_pauses(marks, start, end))
+        reports = step_reports(_without_pauses(marks, start, end), gaps=False)
         if not reports or not len(start):
             return Blocks({}, 0, loads, threads)
         # Where the pauses were, now that they have no length.

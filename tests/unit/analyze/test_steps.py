@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from sonde.analyze.steps.program import step_reports
 from sonde.columns import Table
@@ -101,3 +102,23 @@ def test_phases_come_from_the_steps_that_have_them() -> None:
     assert report.phase_ns == {"backward": 5 * MS, "other": 5 * MS}
     assert report.steps[1].phase_ns == {}
     assert report.steps[4].phase_ns == {"backward": 5 * MS, "other": 5 * MS}
+
+
+def test_a_step_lasts_to_the_start_of_the_next_and_its_phases_sum_to_it() -> None:
+    starts = [i * 10 * MS for i in range(8)] + [900 * MS]  # the last comes after a long pause
+    marks = build.table(
+        "marks",
+        process=[0] * 17,
+        thread=[0] * 17,
+        kind=["step"] * 9 + ["phase"] * 8,
+        name=["train"] * 9 + ["forward"] * 8,
+        number=[*range(9), *range(8)],
+        start_ns=[*starts, *starts[:8]],
+        end_ns=[*(s + 6 * MS for s in starts), *(s + 2 * MS for s in starts[:8])],
+    )
+    (report,) = step_reports(marks)
+    assert [s.duration_ns for s in report.steps] == [10 * MS] * 7 + [6 * MS] * 2
+    assert sum(report.phase_ns.values()) == pytest.approx(report.median_ns)
+    assert set(report.phase_ns) == {"forward", "other"}
+    (marked,) = step_reports(marks, gaps=False)
+    assert {s.duration_ns for s in marked.steps} == {6 * MS}
