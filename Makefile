@@ -11,22 +11,14 @@ TORCH ?= torch==2.13.0
 PY := $(VENV)/bin/python
 SONDE := $(VENV)/bin/sonde
 NATIVE_SOURCES := $(shell find native CMakeLists.txt -type f \( -name '*.cpp' -o -name '*.h' -o -name '*.S' -o -name 'CMakeLists.txt' \))
-# Tests that start programs but look at no clock: they may share the cores. The rest runs alone. (Beside other work the
-# stamps of torch's profiler were seen to run 0.5 % fast within a window: what joins by time is among the rest.)
-SIDE_BY_SIDE := tests/browser tests/readers tests/native tests/guests \
-  $(addprefix tests/workloads/,unwind observer jit test_key_averages.py) \
-  $(addprefix tests/e2e/test_,examples.py entries.py memory_view.py mxnet.py trainers.py no_other_file.py private.py two_doors.py) \
-  $(addprefix tests/lifecycle/test_,compile.py install.py native_parts.py always_runs.py bootstrap.py check_limits.py \
-    confined.py fuzz.py other_libc.py surroundings.py)
-# Many tests hold Sonde against the clocks of a machine that others share. With SECOND_CHANCE=1, as in CI, what failed
-# runs once more, all by itself, after everything that it said the first time has been printed. At home a test that fails
-# once in twenty runs is a fault to be found.
+# What failed runs once more (tests/run.py); CI says so.
 SECOND_CHANCE ?= 0
-pytest = $(PY) -m pytest -q $(1) || { [ $$? = 1 ] && [ $(SECOND_CHANCE) = 1 ] && echo "[second chance]" && \
-  $(PY) -m pytest -q $(filter-out -n 2,$(1)) --last-failed --last-failed-no-failures none; }
+# What tests need beside Sonde's own environment, each made once (scripts/environments). Minutes from nothing on two idle
+# cores: see CONTRIBUTING.md.
+ENVIRONMENTS := $(addprefix .make/environments/,$(addsuffix /ready,mxnet trainers jupyter hta ray openmp cpp python3.14))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak proofs fuzz traces web native wheel wheel-test test-wheel clean
+.PHONY: help demo test pictures lint bench soak proofs fuzz traces web native wheel wheel-test test-wheel clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,11 +28,12 @@ demo: .make/demo-environment .make/native  ## profile examples/vae.py and write 
 	$(SONDE) run --force -o demo/vae.sonde examples/vae.py
 	@$(SONDE) report demo/vae.sonde --force -o demo/vae.html
 
-test: .make/test-environment .make/native .make/web lint  ## every check and every test
-	@cd web && { [ ! -d node_modules ] || npm --silent test -- --silent; }
-	@$(call pytest,tests/unit tests/golden -n 2)
-	@$(call pytest,$(SIDE_BY_SIDE) -n 2 --dist loadfile --durations 10)
-	@$(call pytest,tests $(addprefix --ignore ,tests/unit tests/golden $(SIDE_BY_SIDE)) --durations 25)
+test: .make/test-environment $(ENVIRONMENTS) .make/native .make/web lint  ## every check and every test
+	@cd web && npm --silent test -- --silent
+	@$(PY) -m tests.run $(if $(filter 1,$(SECOND_CHANCE)),--second-chance)
+
+pictures: .make/test-environment .make/native .make/web  ## take the pictures in docs again
+	@$(PY) -m scripts.pictures
 
 lint: .make/test-environment  ## ruff, mypy --strict, import boundaries, report bundle up to date
 	$(VENV)/bin/ruff check -q .
@@ -107,12 +100,27 @@ clean:  ## remove everything that make made
 	cmake --install build/native --prefix . >/dev/null
 	@touch $@
 
-.make/web: web/package.json web/package-lock.json
+.make/web: web/package.json web/package-lock.json scripts/packages.sh
 	@mkdir -p .make
-	@if command -v npm >/dev/null; then echo "[set-up] npm packages of the report" >&2; \
-	  cd web && npm install --silent --no-save --no-audit --no-fund; \
-	else echo "[set-up] no npm here: tests of the page's own code are skipped" >&2; fi
+	@scripts/packages.sh node npm
+	@echo "[set-up] npm packages of the report" >&2
+	@cd web && npm install --silent --no-save --no-audit --no-fund
 	@touch $@
+
+.make/environments/cpp/ready: examples/cpp/vae.cpp examples/cpp/CMakeLists.txt .make/test-environment
+	@echo "[set-up] examples/cpp against torch's own libraries (a minute)" >&2
+	@mkdir -p $(@D)
+	@cmake -S examples/cpp -B $(@D) -DCMAKE_PREFIX_PATH="$$($(PY) -c 'import torch; print(torch.__path__[0])')" > $(@D)/log 2>&1 && \
+	  cmake --build $(@D) >> $(@D)/log 2>&1 || { cat $(@D)/log; exit 1; }
+	@touch $@
+
+.make/environments/python3.14/ready: scripts/environments/python314.sh
+	@scripts/environments/python314.sh $(@D)
+	@touch $@
+
+.make/environments/%/ready: scripts/environments/%.txt scripts/environments/make.sh .make/test-environment
+	@mkdir -p .make/environments
+	@scripts/environments/make.sh $< $(@D) $(PYTHON) $(VENV) '$(TORCH)'
 
 # Packages of the guests that `make proofs` profiles, apart from Sonde's own. None of them needs torch.
 .make/guests-environment/ready: tests/guests/packages.txt
@@ -134,7 +142,7 @@ clean:  ## remove everything that make made
 
 .make/test-environment: pyproject.toml scripts/environment.sh scripts/packages.sh scripts/pprof.sh
 	@mkdir -p .make
-	@scripts/packages.sh g++ cmake -- gdb chromium perf musl-gcc
+	@scripts/packages.sh g++ cmake gdb chromium perf clang++ libomp musl-gcc
 	@scripts/pprof.sh .make/pprof
 	@scripts/environment.sh $(VENV) $(PYTHON) test '$(TORCH)'
 	@touch $@ .make/demo-environment

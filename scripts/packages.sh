@@ -3,9 +3,12 @@
 # NEEDED ones are an error when they can be neither found nor installed; WANTED ones only a message:
 # the tests that use them skip and say so.
 set -euo pipefail
-declare -A package=([g++]=g++ [cmake]=cmake [gdb]=gdb [chromium]=chromium [perf]=linux-perf [make]=make [debootstrap]=debootstrap [musl-gcc]=musl-tools)
+declare -A package=([g++]=g++ [cmake]=cmake [gdb]=gdb [chromium]=chromium [perf]=linux-perf [make]=make [debootstrap]=debootstrap
+  [clang++]=clang [musl-gcc]=musl-tools [libomp]=libomp-dev [node]=nodejs [npm]=npm)
 
-missing_of() { for program in "$@"; do command -v "$program" >/dev/null 2>&1 || printf '%s\n' "$program"; done; }
+# libomp is a library that clang finds in its own folder; everything else is a program.
+is_here() { if [ "$1" = libomp ]; then compgen -G '/usr/lib/llvm-*/lib/libomp.so*' >/dev/null; else command -v "$1" >/dev/null 2>&1; fi; }
+missing_of() { for program in "$@"; do is_here "$program" || printf '%s\n' "$program"; done; }
 needed=() wanted=() target=needed
 for word in "$@"; do
   if [ "$word" = -- ]; then target=wanted; else declare -n list=$target; list+=("$word"); fi

@@ -19,6 +19,7 @@ from sonde.store.meta import Meta
 from sonde.store.recording import Recording
 from sonde.views import VIEWS
 from sonde.views.options import ShowOptions
+from tests.environments import data_file
 from tests.fixtures.comparison import comparison_of
 from tests.fixtures.device_run import device_run
 from tests.fixtures.hostile import hostile_run
@@ -36,15 +37,6 @@ pytestmark = [
         reason="needs playwright-core (npm install in web/)",
     ),
 ]
-
-
-def shared_traces() -> Path | None:
-    """The folder of real traces, here or in any folder above."""
-    named = os.environ.get("SONDE_DATA")
-    for folder in [Path(named)] if named else [p / "shared" / "data" for p in ROOT.parents]:
-        if (folder / "traces").is_dir():
-            return folder / "traces"
-    return None
 
 
 def run_suite(suite: str, page: Path) -> dict[str, str]:
@@ -135,12 +127,9 @@ def test_two_recordings_are_compared(tmp_path: Path) -> None:
 
 
 def test_a_real_gpu_trace(tmp_path: Path) -> None:
-    traces = shared_traces()
-    if traces is None:
-        pytest.skip("needs shared/data/traces beside the checkout, or SONDE_DATA")
     from sonde.ingest import open_any
 
-    write_report(open_any(traces / "kineto_tb" / "resnet50_nw4_a.json.gz"), tmp_path / "gpu.html")
+    write_report(open_any(data_file("traces/kineto_tb/resnet50_nw4_a.json.gz")), tmp_path / "gpu.html")
     assert failures(run_suite("gpu", tmp_path / "gpu.html")) == {}
 
 

@@ -23,9 +23,11 @@ from sonde.link.forward import NODE
 from sonde.native import agent_path
 from sonde.store.reader import open_recording
 from sonde.store.recording import Recording
+from tests.environments import python_of
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
+    pytest.mark.serial,
     pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed"),
     pytest.mark.skipif(not agent_path().exists(), reason="the agent is not built: make native"),
 ]
@@ -43,13 +45,6 @@ for _ in range(10):
     model(input_ids=ids, labels=labels).loss.backward()
     optimizer.step()
 """
-
-
-def python_with(package: str, variable: str) -> str | None:
-    """This Python when it has the package, else the one that the variable names."""
-    if importlib.util.find_spec(package) is not None:
-        return sys.executable
-    return os.environ.get(variable)
 
 
 def record(folder: Path, *command: str) -> Recording:
@@ -133,8 +128,6 @@ def test_modules_and_forward_lines_of_the_examples(example: str, options: list[s
 
 
 def test_modules_and_forward_lines_of_a_bert(tmp_path: Path) -> None:
-    python = python_with("transformers", "SONDE_TRANSFORMERS_PYTHON")
-    if python is None:
-        pytest.skip("needs transformers here or in the Python that SONDE_TRANSFORMERS_PYTHON names")
+    python = python_of("trainers", "transformers")
     (tmp_path / "bert.py").write_text(BERT)
     check(record(tmp_path, python, "bert.py"))

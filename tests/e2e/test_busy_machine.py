@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.serial
+
 pytest.importorskip("torch")
 
 PROGRAM = """

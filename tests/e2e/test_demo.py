@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.serial
+
 
 def sonde(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(

@@ -13,6 +13,8 @@ import pytest
 
 from tests.unit.render.reading import read_page
 
+pytestmark = pytest.mark.serial
+
 pytest.importorskip("torch", reason="the programs compared need torch")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 ONE = {"OMP_NUM_THREADS": "1"}

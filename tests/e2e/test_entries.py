@@ -18,6 +18,7 @@ import pytest
 from sonde.native import agent_path
 from sonde.store.reader import open_recording
 from sonde.store.recording import Recording
+from tests.environments import python_of
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
@@ -90,18 +91,6 @@ def test_torchrun_with_two_ranks(how: str, tmp_path: Path) -> None:
     assert set(steps_of(recording)) <= sampled
 
 
-def jupyter_python() -> str:
-    python = (
-        sys.executable if importlib.util.find_spec("ipykernel") else os.environ.get("SONDE_JUPYTER_PYTHON")
-    )
-    if python is None:
-        pytest.skip(
-            "needs ipykernel and nbconvert here or in the Python that SONDE_JUPYTER_PYTHON names,"
-            " beside torch and what Sonde itself needs"
-        )
-    return python
-
-
 def notebook(path: Path, *cells: str) -> None:
     made: list[dict[str, Any]] = [
         {"cell_type": "code", "id": f"c{i}", "execution_count": None, "metadata": {}, "outputs": [],
@@ -123,7 +112,7 @@ def texts(path: Path) -> str:
 
 
 def test_a_notebook_executed_under_sonde(tmp_path: Path) -> None:
-    python = jupyter_python()
+    python = python_of("jupyter", "ipykernel")
     (tmp_path / "script.py").write_text(TRAIN + "\nsteps(5)\nprint('script done')\n")
     notebook(
         tmp_path / "work.ipynb",
@@ -149,7 +138,7 @@ def test_a_notebook_executed_under_sonde(tmp_path: Path) -> None:
 
 
 def test_profile_in_a_cell_of_a_kernel_that_nobody_watches(tmp_path: Path) -> None:
-    python = jupyter_python()
+    python = python_of("jupyter", "ipykernel")
     notebook(
         tmp_path / "alone.ipynb",
         TRAIN,

@@ -20,19 +20,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.environments import file_of, python_of
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TORCH = importlib.util.find_spec("torch")
-MXNET_PYTHON = os.environ.get("MXNET_PYTHON") or (
-    sys.executable if importlib.util.find_spec("mxnet") is not None else ""
-)
-
 needs_torch = pytest.mark.skipif(TORCH is None, reason="torch is not installed in this environment")
-needs_mxnet = pytest.mark.skipif(
-    not MXNET_PYTHON, reason="no MXNet: set MXNET_PYTHON to a Python that has mxnet==1.9.1"
-)
-needs_cpp = pytest.mark.skipif(
-    os.environ.get("SONDE_TEST_CPP") != "1", reason="45 s of compilation: set SONDE_TEST_CPP=1 to run it"
-)
 needs_compiler = pytest.mark.skipif(
     shutil.which("cmake") is None or shutil.which("c++") is None, reason="no cmake or C++ compiler"
 )
@@ -83,24 +75,13 @@ def test_matmul_add_gives_the_same_compiled() -> None:
     assert lines[0] == lines[1]
 
 
-@needs_mxnet
 def test_the_mxnet_example_runs() -> None:
-    line = last_line(MXNET_PYTHON, EXAMPLES / "mxnet_mlp.py", "--steps", "2")
+    line = last_line(python_of("mxnet", "mxnet"), EXAMPLES / "mxnet_mlp.py", "--steps", "2")
     assert re.fullmatch(r"mxnet_mlp: 2 steps, loss [\d.]+", line)
 
 
-@needs_torch
-@needs_cpp
-@needs_compiler
-@pytest.mark.slow
-def test_the_cpp_example_builds_against_the_pip_package_and_trains(tmp_path: Path) -> None:
-    assert TORCH is not None
-    assert TORCH.origin is not None
-    prefix = Path(TORCH.origin).parent
-    configure = ["cmake", "-S", EXAMPLES / "cpp", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}"]
-    last_line(*configure)
-    last_line("cmake", "--build", tmp_path)
-    line = last_line(tmp_path / "vae", "--steps", "2")
+def test_the_cpp_example_built_against_the_pip_package_trains() -> None:
+    line = last_line(file_of("cpp", "vae"), "--steps", "2")
     found = re.fullmatch(r"vae: 2 steps, loss ([\d.]+)", line)
     assert found, line
     assert float(found[1]) == pytest.approx(526.8, rel=0.02)

@@ -20,6 +20,7 @@ from sonde.native import agent_path
 from sonde.store.reader import open_recording
 
 pytestmark = [
+    pytest.mark.serial,
     pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed"),
     pytest.mark.skipif(not agent_path().exists(), reason="the agent is not built: make native"),
 ]

@@ -8,10 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from sonde.store.reader import open_recording
-from tests.lifecycle.test_native_primitives import mxnet_python
+from tests.environments import python_of
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = 120
@@ -29,9 +27,7 @@ def sonde(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_diff_of_onednn_and_plain_blas_names_both_kernels(tmp_path: Path) -> None:
-    python = mxnet_python()
-    if python is None:
-        pytest.skip("needs MXNet here or in the Python that SONDE_MXNET_PYTHON names")
+    python = python_of("mxnet", "mxnet")
     (tmp_path / "blas.env").write_text(WITHOUT_ONEDNN)
     program = [python, str(ROOT / "examples" / "mxnet_mlp.py"), "--steps", str(STEPS)]
     run = ("run", "--quiet", "--rate", "500", "--window", "all")

@@ -18,6 +18,7 @@ import pytest
 PITFALLS = Path(__file__).resolve().parents[2] / "examples" / "pitfalls"
 
 pytestmark = [
+    pytest.mark.serial,
     pytest.mark.torch,
     pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed here"),
 ]

@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None, reason="torch is not installed in this environment"
-)
+pytestmark = [
+    pytest.mark.serial,
+    pytest.mark.skipif(
+        importlib.util.find_spec("torch") is None, reason="torch is not installed in this environment"
+    ),
+]
 
 
 def sonde(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:

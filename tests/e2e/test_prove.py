@@ -14,6 +14,8 @@ from sonde.experiment.design.arm import Arm, Patch
 from sonde.experiment.measure.flips import FlipMeasure
 from sonde.experiment.measure.launches import LaunchMeasure
 
+pytestmark = pytest.mark.serial
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SLOW = """
 import sys, time

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.serial
+
 BUSY = """
 import sys, time
 def spin(seconds):

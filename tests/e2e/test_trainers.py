@@ -1,12 +1,10 @@
 """Steps of Hugging Face's Trainer and of Lightning, written as their documentation shows: counted exactly.
 
-What the library itself says it did (global_step) is the truth. Needs a Python with the library; the variable
-SONDE_TRAINERS_PYTHON names one when this Python has none.
+What the library itself says it did (global_step) is the truth.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -17,6 +15,7 @@ import pytest
 
 from sonde.analyze.steps.program import step_reports
 from sonde.store.reader import open_recording
+from tests.environments import python_of
 
 ROOT = Path(__file__).resolve().parents[2]
 HUGGING_FACE = """
@@ -65,22 +64,13 @@ print("steps:", trainer.global_step)
 """
 
 
-def python_with(package: str) -> str:
-    if importlib.util.find_spec(package) is not None:
-        return sys.executable
-    named = os.environ.get("SONDE_TRAINERS_PYTHON")
-    if named is None:
-        pytest.skip(f"needs {package} here or in the Python that SONDE_TRAINERS_PYTHON names")
-    return named
-
-
 @pytest.mark.parametrize(
     ("package", "program"),
     [("transformers", HUGGING_FACE), ("lightning", LIGHTNING)],
     ids=["hf", "lightning"],
 )
 def test_the_librarys_own_count_of_steps(package: str, program: str, tmp_path: Path) -> None:
-    python = python_with(package)
+    python = python_of("trainers", package)
     (tmp_path / "train.py").write_text(program)
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "sonde", "run", "--quiet", "-o", "out.sonde", "--", python, "train.py"]

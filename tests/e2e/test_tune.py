@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.serial
+
 # Slow unless waiting is passive; what it prints and how it ends can be steered, and then its speed is no matter.
 PROGRAM = """
 import os, sys, time

@@ -15,7 +15,10 @@ import sonde
 from sonde.experiment.design.arm import Arm
 from sonde.experiment.measure.launches import LaunchMeasure
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+pytestmark = [
+    pytest.mark.serial,
+    pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed"),
+]
 
 TRAIN = """
 import os, time, torch

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.unit.ingest.slow_oracle import data_folder
+from tests.environments import data_folder
 
 DATA = data_folder() or Path("no data here")
 LARGEST_FILE, LARGEST_SEED, MOST = 60_000, 12_000, 30

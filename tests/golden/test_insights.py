@@ -24,7 +24,8 @@ import pytest
 from sonde.ingest import open_any
 from sonde.insights.engine import Report, judge
 from sonde.insights.subject import Subject
-from tests.oracle.traces import data_folder, trace
+from tests.environments import data_folder
+from tests.oracle.traces import trace
 
 NW0, NW4 = "kineto_tb/resnet50_nw0_a.json.gz", "kineto_tb/resnet50_nw4_a.json.gz"
 BOUND = {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import io
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +27,7 @@ from sonde.render.text.page import Page
 from sonde.store.recording import Recording
 from sonde.views import VIEWS
 from sonde.views.options import ShowOptions
+from tests.environments import file_of
 from tests.oracle.traces import MEGATRON, plain, trace
 
 QUICK = [
@@ -163,8 +166,11 @@ def test_pool_and_single_process_give_the_same_answer() -> None:
 
 # Ray leaves files of its daemons' logs open and says so when they are collected: its doing, not ours.
 @pytest.fixture
-def ray() -> Iterator[None]:
-    pytest.importorskip("ray", reason="the engine ray needs: pip install 'sonde-profiler[ray]'")
+def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    if importlib.util.find_spec("ray") is None:
+        packages = file_of("ray", f"lib/python3.{sys.version_info[1]}/site-packages")
+        monkeypatch.syspath_prepend(packages)
+        monkeypatch.setenv("PYTHONPATH", str(packages))  # for the processes that Ray starts
     yield
     gc.collect()  # what Ray left is told here, where it is expected, and not in the next test
 

@@ -15,6 +15,8 @@ import pytest
 from benchmarks.suites.split import binomial_interval
 from tests.lifecycle.commanded import BUSY, quality, query, sonde
 
+pytestmark = pytest.mark.serial
+
 Program = Callable[[str], Path]
 
 

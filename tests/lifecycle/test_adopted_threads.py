@@ -10,6 +10,8 @@ import pytest
 from sonde.ingest.agent.log import WALK_RESIDUAL, RawLog
 from tests.lifecycle.recorded import cpu_s, losses, run, symbol_range, ticks, weights_s
 
+pytestmark = pytest.mark.serial
+
 Program = Callable[[str], Path]
 
 

@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import sonde
 from sonde.store.reader import open_recording
 from tests.lifecycle.observed import needs_torch, run
+
+pytestmark = pytest.mark.serial
 
 ROOT = str(Path(sonde.__file__).parent.parent)
 

@@ -13,6 +13,8 @@ import pytest
 
 from tests.lifecycle.recorded import cpu_s, losses, run, share_under, ticks, weights_s
 
+pytestmark = pytest.mark.serial
+
 Program = Callable[[str], Path]
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.lifecycle.recorded import Run, run, ticks
 
+pytestmark = pytest.mark.serial
+
 Program = Callable[[str], Path]
 
 RATE_HZ = 4000  # one wake-up in fifty meets a tick

@@ -16,6 +16,8 @@ from sonde.errors import UsageError
 from sonde.record.outside.launch import LaunchOptions, agent_environment, launch
 from sonde.record.outside.target import CommandTarget
 
+pytestmark = pytest.mark.serial
+
 Program = Callable[[str], Path]
 
 

@@ -16,6 +16,9 @@ from pathlib import Path
 import pytest
 
 from sonde.store.reader import open_recording
+from tests.environments import file_of, python_of
+
+pytestmark = pytest.mark.serial
 
 ROOT = Path(__file__).resolve().parents[2]
 # Prints as the libraries do: oneDNN v2 with printf in two pieces, v3 with "%s", MKL with vfprintf.
@@ -122,10 +125,8 @@ def test_a_shell_in_front_of_a_python_program_changes_nothing(tmp_path: Path) ->
 
 
 def test_a_native_torch_program(tmp_path: Path) -> None:
-    """examples/cpp/vae.cpp, where somebody has built it: its build takes a minute."""
-    built = Path(os.environ.get("SONDE_CPP_VAE", ROOT / "build" / "cpp" / "vae"))
-    if not built.exists():
-        pytest.skip(f"needs examples/cpp built at {built} (or SONDE_CPP_VAE)")
+    """examples/cpp/vae.cpp."""
+    built = file_of("cpp", "vae")
     done = sonde_run(tmp_path, "--", built, "--steps", "60")
     assert done.returncode == 0, done.stderr
     assert "verbose" not in done.stdout
@@ -144,21 +145,8 @@ def test_a_native_torch_program(tmp_path: Path) -> None:
     assert ("aten::mm", "sgemm") in named
 
 
-def mxnet_python() -> str | None:
-    """This Python when it has MXNet, or the one that SONDE_MXNET_PYTHON names."""
-    named = os.environ.get("SONDE_MXNET_PYTHON", sys.executable)
-    asked = subprocess.run(
-        [named, "-c", "import importlib.util as u; raise SystemExit(u.find_spec('mxnet') is None)"],
-        capture_output=True,
-        check=False,
-    )
-    return named if asked.returncode == 0 else None
-
-
 def test_mxnet_calls_are_joined_to_its_operators(tmp_path: Path) -> None:
-    python = mxnet_python()
-    if python is None:
-        pytest.skip("needs MXNet here or in the Python that SONDE_MXNET_PYTHON names")
+    python = python_of("mxnet", "mxnet")
     done = sonde_run(tmp_path, "--", python, ROOT / "examples" / "mxnet_mlp.py", "--steps", "10")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("mxnet_mlp: 10 steps")

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from sonde.analyze.base.grouping import rows_of
 from sonde.analyze.primitives import table as analysis
 from tests.lifecycle.observed import needs_torch, run
+
+pytestmark = pytest.mark.serial
 
 pytestmark = needs_torch
 

@@ -12,6 +12,8 @@ from sonde.ingest.agent.log import WALK_RESIDUAL
 from sonde.record.outside.launch import read_unfollowed
 from tests.lifecycle.recorded import cpu_s, run, weights_s
 
+pytestmark = pytest.mark.serial
+
 Program = Callable[[str], Path]
 
 

@@ -17,6 +17,8 @@ from sonde.ingest.agent.log import WALK_RESIDUAL, RawLog
 from sonde.record.outside.launch import LaunchOptions, agent_environment
 from tests.lifecycle.recorded import cpu_s, losses, run, weights_s
 
+pytestmark = pytest.mark.serial
+
 # Deeper and deeper stacks of different functions: each stretch of the run needs new nodes and codes.
 BUSY = """
 import glob, os, resource, sys, time

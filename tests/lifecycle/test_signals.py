@@ -14,6 +14,8 @@ import pytest
 from sonde.ingest.agent.log import WALK_ENDS, RawLog
 from tests.lifecycle.recorded import PROGRAMS, cpu_s, losses, run, share_under, ticks, weights_s
 
+pytestmark = pytest.mark.serial
+
 Program = Callable[[str], Path]
 
 FRAME_JIT, FRAME_SCANNED, FRAME_EVAL = 1, 4, 8

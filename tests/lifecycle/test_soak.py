@@ -6,6 +6,8 @@ import pytest
 
 from benchmarks.suites.soak import soak
 
+pytestmark = pytest.mark.serial
+
 
 @pytest.mark.slow
 def test_churn_of_everything_at_2000_hz() -> None:

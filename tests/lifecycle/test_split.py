@@ -10,6 +10,8 @@ import pytest
 
 from benchmarks.suites.split import KINDS, Kind, binomial_interval, build, split_run
 
+pytestmark = pytest.mark.serial
+
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind[0]}-{kind[1]}")

@@ -6,8 +6,12 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from sonde.analyze.steps.program import step_reports
 from tests.lifecycle.observed import needs_torch, run
+
+pytestmark = pytest.mark.serial
 
 pytestmark = needs_torch
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.lifecycle.recorded import cpu_s, losses, run, ticks, weights_s
 
+pytestmark = pytest.mark.serial
+
 Program = Callable[[str], Path]
 
 

@@ -13,6 +13,8 @@ from sonde.ingest.agent.log import REASONS, RawLog
 from sonde.symbols.resolver import Resolver
 from tests.lifecycle.recorded import cpu_s, run, weights_s
 
+pytestmark = pytest.mark.serial
+
 WAITING = """
 import os, threading, time
 def sleeper():

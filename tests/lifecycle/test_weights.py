@@ -13,6 +13,8 @@ from benchmarks.suites.split import binomial_interval
 from sonde.ingest.agent.log import THREAD_KINDS, WALK_RESIDUAL
 from tests.lifecycle.recorded import Run, cpu_s, losses, run, share_under, ticks, weights_s
 
+pytestmark = pytest.mark.serial
+
 Program = Callable[[str], Path]
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become nobody")
 

@@ -12,6 +12,8 @@ import pytest
 from tests.lifecycle.observed import needs_torch, run
 from tests.lifecycle.test_steps import LOOP
 
+pytestmark = pytest.mark.serial
+
 pytestmark = needs_torch
 
 TRAIN = (

@@ -8,26 +8,15 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.environments import interpreter
+
 HERE = Path(__file__).parent / "python_frames"
 REPOSITORY = Path(__file__).parents[2]
 MINORS = range(10, 15)
-
-
-def _interpreters() -> dict[int, str]:
-    """One interpreter per minor version: this one, pyenv's, the system's."""
-    found = {sys.version_info[1]: sys.executable}
-    for minor in MINORS:
-        pyenv = sorted(Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"))
-        system = shutil.which(f"python3.{minor}", path="/usr/bin:/usr/local/bin")
-        for candidate in (*(str(p) for p in pyenv), system):
-            if candidate:
-                found.setdefault(minor, candidate)
-    return found
 
 
 @pytest.fixture(scope="session")
@@ -66,11 +55,8 @@ def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("minor", MINORS)
 def test_walks_equal_the_interpreters_own_frames(minor: int, harness: Path) -> None:
-    interpreter = _interpreters().get(minor)
-    if interpreter is None:
-        pytest.skip(f"there is no Python 3.{minor} on this machine")
     result = subprocess.run(
-        [interpreter, str(HERE / "scenarios.py"), str(harness), str(REPOSITORY / "sonde/symbols")],
+        [interpreter(minor), str(HERE / "scenarios.py"), str(harness), str(REPOSITORY / "sonde/symbols")],
         capture_output=True,
         text=True,
         timeout=280,

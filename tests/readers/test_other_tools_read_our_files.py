@@ -11,11 +11,9 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,8 @@ import pytest
 from sonde.export import FORMATS
 from sonde.export.profile import profile_of
 from sonde.store.recording import Recording
-from tests.browser.test_report_in_chromium import CHROMIUM, shared_traces
+from tests.browser.test_report_in_chromium import CHROMIUM
+from tests.environments import data_file, python_of
 from tests.fixtures.synthetic import training_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,13 +158,11 @@ def exported(name: str, folder: Path) -> tuple[Path, Path]:
     """A real trace, and what Sonde writes of it."""
     from sonde.ingest import open_any
 
-    traces = shared_traces()
-    if traces is None:
-        pytest.skip("needs shared/data/traces beside the checkout, or SONDE_DATA")
+    source = data_file(f"traces/{name}")
     made = folder / "again.json"
     with made.open("wb") as stream:
-        FORMATS["chrome"].writer()(open_any(traces / name), stream)
-    return traces / name, made
+        FORMATS["chrome"].writer()(open_any(source), stream)
+    return source, made
 
 
 @pytest.mark.skipif(
@@ -200,21 +197,11 @@ def test_torch_s_own_validator_sees_launches_and_kernels_of_ours(tmp_path: Path)
     assert len(violations) > 1000
 
 
-def hta_python() -> str | None:
-    """This Python when it has HTA, or the one that SONDE_HTA_PYTHON names."""
-    named = os.environ.get("SONDE_HTA_PYTHON", sys.executable)
-    found = "import importlib.util as u; raise SystemExit(u.find_spec('hta') is None)"
-    asked = subprocess.run([named, "-c", found], capture_output=True, check=False)
-    return named if asked.returncode == 0 else None
-
-
 @pytest.mark.parametrize(
     "name", [*GPU_TRACES, "hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz"]
 )
 def test_hta_finds_the_same_kernels_in_what_leaves_as_in_what_came(name: str, tmp_path: Path) -> None:
-    python = hta_python()
-    if python is None:
-        pytest.skip("needs HTA here or in the Python that SONDE_HTA_PYTHON names")
+    python = python_of("hta", "hta")
     seen = []
     for path in exported(name, tmp_path):
         words = [python, str(Path(__file__).with_name("hta_totals.py")), str(path)]

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.environments import data_folder
+
 TABLE_OF_CATEGORY = {
     **dict.fromkeys(("Operator", "cpu_op", "user_annotation", "python_function"), "ops"),
     **dict.fromkeys(("Runtime", "cuda_runtime", "cuda_driver", "mtia_runtime"), "launches"),
@@ -25,25 +27,10 @@ TABLE_OF_CATEGORY = {
 }
 
 
-def data_folder() -> Path | None:
-    """`shared/data` beside the checkout or above it."""
-    import os
-
-    given = os.environ.get("SONDE_DATA")
-    if given:
-        return Path(given)
-    for folder in Path(__file__).resolve().parents:
-        if (folder / "shared/data").is_dir():
-            return folder / "shared/data"
-        if (folder.parent / "shared/data").is_dir():
-            return folder.parent / "shared/data"
-    return None
-
-
 def trace_folder() -> Path:
     folder = data_folder()
     if folder is None:
-        pytest.skip("the real traces (shared/data) are not on this machine", allow_module_level=True)
+        pytest.skip("no folder of real traces (SONDE_DATA)", allow_module_level=True)
     return folder / "traces"
 
 

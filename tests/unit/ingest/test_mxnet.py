@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -12,20 +11,10 @@ from sonde.errors import InputError
 from sonde.ingest import open_any
 from sonde.ingest.mxnet import table as mxnet_table
 from sonde.ingest.mxnet import trace as mxnet_trace
+from tests.environments import data_folder
 
-
-def _data() -> Path:
-    given = os.environ.get("SONDE_DATA")
-    if given:
-        return Path(given) / "mxnet"
-    for folder in Path(__file__).resolve().parents:
-        if (folder / "shared" / "data" / "mxnet").is_dir():
-            return folder / "shared" / "data" / "mxnet"
-    return Path("/nonexistent")
-
-
-DATA = _data()
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the shared MXNet data is not on this machine")
+DATA = (data_folder() or Path("/nonexistent")) / "mxnet"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no folder of real traces (SONDE_DATA)")
 
 
 @needs_data

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import math
-import os
 import re
 from pathlib import Path
 
@@ -21,22 +20,13 @@ from sonde.errors import InputError
 from sonde.ingest import open_any
 from sonde.ingest.verbose import onednn_log
 from sonde.store.recording import Recording
+from tests.environments import data_folder
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "onednn"
 VERSIONS = DATA / "versions.txt"
 
 
-def shared_data() -> Path | None:
-    """The folder of real logs, beside the checkout or named by SONDE_DATA."""
-    if os.environ.get("SONDE_DATA"):
-        return Path(os.environ["SONDE_DATA"])
-    for parent in Path(__file__).resolve().parents:
-        if (parent / "shared" / "data").is_dir():
-            return parent / "shared" / "data"
-    return None
-
-
-SHARED = shared_data()
+SHARED = data_folder()
 MXNET = sorted((SHARED / "mxnet").glob("verbose*.log*")) if SHARED else []
 MXNET = [p for p in MXNET if "ONEDNN_VERBOSE" not in p.name]
 TORCH = sorted(DATA.glob("*.log.gz"))
@@ -82,7 +72,7 @@ def _is_graph(recording: Recording) -> np.ndarray:
     return np.array([str(kind).startswith("graph:") for kind in kinds])
 
 
-@pytest.mark.skipif(not MXNET, reason="no shared/data/mxnet beside the checkout")
+@pytest.mark.skipif(not MXNET, reason="no folder of real traces (SONDE_DATA)")
 def test_an_mxnet_log_tells_its_library_and_isa() -> None:
     path = next(p for p in MXNET if p.name == "verbose_cnn.log")
     recording = onednn_log.read(path)

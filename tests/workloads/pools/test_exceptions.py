@@ -12,7 +12,7 @@ from sonde.ingest.agent.log import RawLog
 from tests.lifecycle.recorded import run, symbol_range
 
 SOURCE = Path(__file__).parent / "engine.cpp"
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+pytestmark = [pytest.mark.serial, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 
 
 def owners_under(log: RawLog, program: Path, function: str) -> list[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +14,11 @@ import pytest
 from sonde.ingest.agent import log as raw
 from sonde.ingest.agent.decode import read_raw_log
 from sonde.native import agent_path
+from tests.environments import file_of
+
+pytestmark = pytest.mark.serial
 
 SOURCE = Path(__file__).parent / "regions.cpp"
-LIBIOMP = Path(sys.prefix) / "lib/libiomp5.so"
 BUILDS = {
     "libgomp": ["g++", "-fopenmp"],
     "libomp": ["clang++", "-fopenmp=libomp"],
@@ -43,8 +44,6 @@ def build(runtime: str, folder: Path) -> Path:
     compiler, *flags = BUILDS[runtime]
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler} to compile with")
-    if runtime == "libiomp5" and not LIBIOMP.exists():
-        pytest.skip(f"no {LIBIOMP}: pip install intel-openmp")
     program = folder / "regions"
     command = [compiler, "-O2", *flags, "-rdynamic", "-o", str(program), str(SOURCE)]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -58,7 +57,7 @@ def environment(runtime: str, folder: Path) -> dict[str, str]:
     preload = str(agent_path())
     if runtime == "libiomp5":
         # Its own name first: the loader then takes it for the libomp.so.5 that the program asks for.
-        shutil.copy(LIBIOMP, folder / "libomp.so.5")
+        shutil.copy(file_of("openmp", "lib/libiomp5.so"), folder / "libomp.so.5")
     return {
         **os.environ,
         "LD_PRELOAD": preload,

@@ -16,6 +16,8 @@ from sonde.ingest.agent import assemble
 from sonde.symbols.resolver import Resolver
 from tests.lifecycle.recorded import run
 
+pytestmark = pytest.mark.serial
+
 HERE = Path(__file__).parent
 
 

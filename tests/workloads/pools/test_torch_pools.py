@@ -17,6 +17,7 @@ from tests.lifecycle.recorded import run
 
 HERE = Path(__file__).parent
 pytestmark = [
+    pytest.mark.serial,
     pytest.mark.torch,
     pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
 ]

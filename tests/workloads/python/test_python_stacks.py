@@ -30,6 +30,8 @@ from sonde.store.meta import Meta
 from sonde.store.recording import Recording
 from sonde.symbols.resolver import Resolver
 
+pytestmark = pytest.mark.serial
+
 HERE = Path(__file__).parent
 RATE_HZ = 400
 
