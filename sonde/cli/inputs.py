@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sonde import rawfolder
 from sonde.errors import UsageError
 
 if TYPE_CHECKING:
@@ -96,6 +97,6 @@ def _remove(path: Path) -> None:
     if path.is_file():
         path.unlink()
         return
-    if any(path.iterdir()) and not (path / "meta.json").exists() and not (path / "raw").is_dir():
+    if any(path.iterdir()) and not (path / "meta.json").exists() and not (path / rawfolder.FOLDER).is_dir():
         raise UsageError(f"{path} is a folder but not a recording; it is left as it is", "choose another -o")
     shutil.rmtree(path)

@@ -1,4 +1,4 @@
-"""Give each sample the operator call that it fell into: same thread, one clock.
+"""Give each sample the operator call and the step that it fell into: same thread, one clock.
 
 A pool worker's sample belongs to the operator of the thread that opened the region, except after its end.
 Only `ops` rows that nest on their thread take part; asynchronous ones do not.
@@ -11,12 +11,32 @@ under the same parent is taken if it has that name; otherwise time decides.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from sonde.analyze.base.grouping import parent_rows, rows_of
 from sonde.analyze.base.nesting import skip, timeline
 from sonde.analyze.ops.table import CALLS
+from sonde.analyze.samples.operators_on_stack import stack_operators
 from sonde.columns import Array, Table, Text
+
+
+def with_sample_ops(tables: Mapping[str, Table]) -> dict[str, Table]:
+    """`samples` with the operator call that each fell into."""
+    if not all(len(tables.get(name, ())) for name in ("samples", "stacks", "frames", "ops")):
+        return {}
+    samples = tables["samples"]
+    on_stack = stack_operators(samples, tables["stacks"], tables["frames"])
+    return {"samples": samples.with_columns(op=sample_ops(samples, tables["ops"], on_stack))}
+
+
+def with_sample_steps(tables: Mapping[str, Table]) -> dict[str, Table]:
+    """`samples` with the step that each fell into."""
+    if not all(len(tables.get(name, ())) for name in ("samples", "marks", "threads")):
+        return {}
+    samples = tables["samples"]
+    return {"samples": samples.with_columns(step=sample_steps(samples, tables["marks"], tables["threads"]))}
 
 
 def sample_ops(samples: Table, ops: Table, on_stack: Text | None = None) -> Array:

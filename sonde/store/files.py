@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from sonde import rawfolder
 from sonde.errors import InputError
 from sonde.store.schema import TABLES
 
 FILE_NAME = "meta.json"
-RAW = "raw"
 MAX_META_BYTES = 64 << 20
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 _TABLE_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\.parquet")
@@ -52,7 +52,7 @@ class Folder:
 
     def names(self) -> list[str]:
         found = [FILE_NAME] if os.path.lexists(self.path / FILE_NAME) else []
-        for folder in (*TABLES, RAW):
+        for folder in (*TABLES, rawfolder.FOLDER):
             found += [f"{folder}/{name}" for name in self._inside(folder)]
         return found
 
@@ -76,7 +76,7 @@ class Folder:
             return []
         with self._folder([folder]) as inside:
             listed = sorted(os.listdir(inside))
-        names = listed if folder == RAW else [n for n in listed if n.endswith(".parquet")]
+        names = listed if folder == rawfolder.FOLDER else [n for n in listed if n.endswith(".parquet")]
         for name in names:
             if not is_known(f"{folder}/{name}"):
                 raise InputError(
@@ -115,7 +115,7 @@ def is_known(name: str) -> bool:
     folder, found, last = name.partition("/")
     if not found:
         return False
-    pattern = _RAW_FILE if folder == RAW else _TABLE_FILE if folder in TABLES else None
+    pattern = _RAW_FILE if folder == rawfolder.FOLDER else _TABLE_FILE if folder in TABLES else None
     return pattern is not None and pattern.fullmatch(last) is not None
 
 

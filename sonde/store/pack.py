@@ -12,9 +12,10 @@ import zipfile
 from pathlib import Path
 from typing import BinaryIO
 
+from sonde import rawfolder
 from sonde.errors import UsageError
 from sonde.store.archive import Archive
-from sonde.store.files import PRIVATE_FILE, PRIVATE_FOLDER, RAW, Folder, opened
+from sonde.store.files import PRIVATE_FILE, PRIVATE_FOLDER, Folder, opened
 
 SUFFIX = ".sonde.zip"
 
@@ -28,7 +29,7 @@ def pack(folder: Path, target: Path, raw: bool = False) -> int:
     try:
         with _private(partial) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
             for name in files.names():
-                if raw or not name.startswith(f"{RAW}/"):
+                if raw or not name.startswith(f"{rawfolder.FOLDER}/"):
                     _add(archive, files, name)
         partial.replace(target)
     finally:

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
+from sonde import rawfolder
 from sonde.columns import Column, Table, Text
 from sonde.errors import InputError
 from sonde.store import build, checksums, engine, links
@@ -21,7 +22,7 @@ from sonde.store.schema import NONE_VALUE, NUMPY_TYPE, SQL_TYPE, TABLES
 
 def is_recording(path: Path) -> bool:
     """Does `path` look like something `open_recording` should explain or open?"""
-    return (path / FILE_NAME).exists() or (path / "raw").is_dir() or is_packed(path)
+    return (path / FILE_NAME).exists() or (path / rawfolder.FOLDER).is_dir() or is_packed(path)
 
 
 def open_recording(path: Path) -> Recording:

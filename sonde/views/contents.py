@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.redact import hide_command, hide_environment
-from sonde.store.files import RAW
+from sonde.rawfolder import FOLDER as RAW
 from sonde.store.recording import Recording
 from sonde.store.schema import TABLES
 from sonde.views.options import ShowOptions

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sonde import rawfolder
 from sonde.analyze.steps.program import step_reports
 from sonde.errors import InputError
 from sonde.experiment.design.arm import Arm, Measurement
@@ -76,7 +77,7 @@ class FlipMeasure:
         turns = [text.split() for kind, text in notes(folder) if kind == "flip"]
         sides = [side for side, _ in turns]
         begins = np.array([int(moment) for _, moment in turns], np.int64)
-        reports = step_reports(framework_tables(folder / "raw").tables["marks"], gaps=False)
+        reports = step_reports(framework_tables(folder / rawfolder.FOLDER).tables["marks"], gaps=False)
         result = printed_results((folder / "stdout").read_text(errors="replace"))
         found: dict[str, list[Measurement]] = {self.a.name: [], self.b.name: []}
         if not reports or len(begins) < 2:

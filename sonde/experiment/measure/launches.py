@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sonde import rawfolder
 from sonde.analyze.steps.program import step_reports
 from sonde.columns import Table
 from sonde.errors import UsageError
@@ -143,7 +144,7 @@ class LaunchMeasure:
         for folder, code in zip(folders, codes, strict=True):
             if code:
                 return _failed(folder, code, wall_s)
-        marks = [framework_tables(folder / "raw").tables["marks"] for folder in folders]
+        marks = [framework_tables(folder / rawfolder.FOLDER).tables["marks"] for folder in folders]
         found = [steady_step(table) for table in marks]
         steps = min(count for _, count in found)
         value = float(np.median([ms for ms, _ in found])) if steps else wall_s * 1e3
@@ -187,7 +188,7 @@ def running(
     processes: list[subprocess.Popen[bytes]] = []
     try:
         for number, folder in enumerate(folders):
-            (folder / "raw").mkdir(parents=True)
+            (folder / rawfolder.FOLDER).mkdir(parents=True)
             if turns:
                 (folder / TURN_FILE).write_bytes(b"\1")  # stand as soon as you may
             environment = launch_environment(arm, folder, folder / TURN_FILE if turns else None)

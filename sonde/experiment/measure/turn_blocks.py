@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sonde import rawfolder
 from sonde.analyze.steps.program import StepReport, step_reports
 from sonde.columns import Array, Table
 from sonde.experiment.measure.traits import draws_batches, threads_of
@@ -31,7 +32,7 @@ class Blocks:
 
     @staticmethod
     def of(folder: Path) -> Blocks:
-        marks = framework_tables(folder / "raw").tables["marks"]
+        marks = framework_tables(folder / rawfolder.FOLDER).tables["marks"]
         pauses = marks.take(marks.text("kind").equals("pause"))
         order = np.argsort(pauses.array("start_ns"))
         start, end = pauses.array("start_ns")[order], pauses.array("end_ns")[order]

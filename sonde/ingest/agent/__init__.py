@@ -18,7 +18,6 @@ from sonde.ingest.agent.native_frames import AddressNames
 from sonde.ingest.agent.process import ProcessTables, assemble_process
 from sonde.ingest.agent.process_table import ProcessFacts, order, process_rows
 from sonde.ingest.agent.stack_table import StackTable
-from sonde.ingest.agent.waits import name_waits
 from sonde.store import build
 
 __all__ = ["ProcessFacts", "assemble"]
@@ -47,12 +46,11 @@ def assemble(
     missing = getattr(names, "missing", {})
     if missing:
         losses.append(_unnamed_libraries(missing))
-    stack_table = stacks.table()
     return {
         "processes": process_rows(ordered, parts, facts or {}),
         "threads": build.concat("threads", [p.threads for p in parts]),
-        "frames": name_waits(frames.table(), stack_table, samples),
-        "stacks": stack_table,
+        "frames": frames.table(),
+        "stacks": stacks.table(),
         "samples": samples.take(samples.array("time_ns").argsort(kind="stable")),
         "counters": build.concat("counters", [p.counters for p in parts]),
         "marks": replace(marks, columns={**marks.columns, "mark": _numbered(len(marks))}),

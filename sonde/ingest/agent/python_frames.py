@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sonde.ingest.agent.compiled import called_kernel
 from sonde.ingest.agent.frame_table import Frame, FrameTable
 from sonde.ingest.agent.log import RawLog
 from sonde.ingest.agent.runtime_names import python_is_runtime
 from sonde.ingest.agent.timeline import PointerTimeline
+from sonde.symbols.compiled import called_kernel
 from sonde.symbols.linetable import line_of
 
 _FIRST_KNOWN_MINOR, _LAST_KNOWN_MINOR = 10, 14

@@ -27,7 +27,8 @@ _NATIVE = re.compile(
     r")$"
 )
 _PYTHON_FILES = re.compile(
-    r"(?:^<frozen (?:importlib|runpy|zipimport)|/torch/nn/modules/module\.py$|/sonde/record/|/runpy\.py$"
+    r"(?:^<frozen (?:importlib|runpy|zipimport)|/torch/nn/modules/module\.py$|/runpy\.py$"
+    r"|/sonde/(?:record|integrations)/"
     r"|/torch/_dynamo/eval_frame\.py$|/torch/utils/_contextlib\.py$)"
 )
 _PYTHON_NAMES = re.compile(r"(?:^|\.)(?:_wrapped_call_impl|_call_impl|_bootstrap|_bootstrap_inner|__call__)$")

@@ -34,7 +34,7 @@ from sonde.ingest.kineto.trace_library import (
     Limits,
     NativeTrace,
 )
-from sonde.link import link_calls
+from sonde.link import link
 from sonde.store import build
 from sonde.store.meta import Clock as MetaClock
 from sonde.store.meta import Meta
@@ -82,7 +82,7 @@ def read_all(paths: Sequence[Path], workers: int | None = None) -> list[Recordin
 def recording_of(trace: NativeTrace, path: Path | None) -> Recording:
     """A recording of a trace that was read; copies all it needs."""
     meta, tables = _decoded(trace, path)
-    return Recording(meta, link_calls(tables), path)
+    return Recording(meta, link(tables), path)
 
 
 def _decoded(trace: NativeTrace, path: Path | None) -> tuple[Meta, dict[str, Table]]:

@@ -22,6 +22,7 @@ from sonde.analyze.base.nesting import parents
 from sonde.columns import Table
 from sonde.errors import InputError
 from sonde.ingest.plain_bytes import read_whole
+from sonde.link import link
 from sonde.store import build
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
@@ -45,7 +46,13 @@ def sniff(head: bytes) -> bool:
 
 
 def read(path: Path) -> Recording:
-    """The trace in `path`; InputError when it is not MXNet's."""
+    """The trace in `path` as a recording; InputError when it is not MXNet's."""
+    meta, tables = decode(path)
+    return Recording(meta, link(tables), path)
+
+
+def decode(path: Path) -> tuple[Meta, dict[str, Table]]:
+    """The tables of a trace before they are linked, for one that is part of a recording."""
     events = _events(path)
     devices = _devices(events)
     calls, lost = _pairs(events)
@@ -105,7 +112,7 @@ def read(path: Path) -> Recording:
         duration_s=(last - first) / 1e9,
         details={"devices": sorted({d for d in devices.values() if "/" in d})},
     )
-    return Recording(meta, tables, path)
+    return meta, tables
 
 
 def _events(path: Path) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""After the run: captured verbose lines → the table `primitives`, joined to operators.
+"""After the run: captured verbose lines → the table `primitives`.
 
 native/lines put the time and the thread in front of each line when it was printed,
 which the libraries do when a call has ended; so a call begins its own time before.
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from sonde import rawfolder
-from sonde.analyze.primitives.table import with_ops
 from sonde.columns import Table
 from sonde.errors import SondeError
 from sonde.ingest.observers.roster import Roster
@@ -31,8 +30,8 @@ class Primitives:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def read_primitives(raw: Path, roster: Roster, ops: Table) -> Primitives:
-    """Read the log of every process in `raw`; `ops` are those of the same windows, with FLOPs."""
+def read_primitives(raw: Path, roster: Roster) -> Primitives:
+    """Read the log of every process in `raw`."""
     parts, losses = [], []
     versions: dict[str, str] = {}
     details: dict[str, Any] = {}
@@ -53,8 +52,6 @@ def read_primitives(raw: Path, roster: Roster, ops: Table) -> Primitives:
         details |= found.meta.details
     table = build.concat("primitives", parts)
     table = table.with_columns(primitive=np.arange(len(table), dtype=np.int64))
-    if len(table):
-        table = with_ops(table, ops, roster.threads())
     return Primitives(table, build.concat("losses", losses), versions, details)
 
 

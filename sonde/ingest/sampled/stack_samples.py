@@ -16,6 +16,7 @@ import numpy as np
 from sonde.analyze.samples.labels import PREFIXED
 from sonde.columns import Interner, Table, Text
 from sonde.errors import InputError
+from sonde.link import link
 from sonde.store import build
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
@@ -164,7 +165,7 @@ class StackSamples:
             duration_s=(end - start) / 1e9,
             details=details or {},
         )
-        return Recording(meta, tables, path)
+        return Recording(meta, link(tables), path)
 
     def _stacks(self) -> Table:
         pairs = list(self.nodes)

@@ -16,6 +16,7 @@ from sonde.analyze.primitives import implementations as kernel_quality
 from sonde.columns import Interner, Text
 from sonde.ingest.verbose import mkl_log
 from sonde.ingest.verbose.onednn_grammar import Call, Remark, split_prefix
+from sonde.link import link
 from sonde.store import build
 from sonde.store.meta import Clock, Meta
 from sonde.store.recording import Recording
@@ -240,4 +241,4 @@ class Rows:
             clock=Clock(epoch_offset_ns, epoch_offset_ns, sources={"onednn": _CLOCK_STEP_NS}),
             details={"onednn": notes.details()},
         )
-        return Recording(meta, {"primitives": primitives, "losses": losses}, path)
+        return Recording(meta, link({"primitives": primitives, "losses": losses}), path)

@@ -56,7 +56,7 @@ def framework_tables(raw: Path, processes: Table | None = None, threads: Table |
         name: build.concat(name, [w.tables[name] for w in found if name in w.tables]) for name in PER_SOURCE
     }
     tables["marks"] = marks
-    primitives = read_primitives(raw, roster, tables["ops"])
+    primitives = read_primitives(raw, roster)
     tables["primitives"] = primitives.table
     tables["losses"] = build.concat("losses", [said, _losses(losses), tables["losses"], primitives.losses])
     tables["processes"], tables["threads"] = roster.processes(), roster.threads()

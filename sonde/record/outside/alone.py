@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from sonde import rawfolder
+from sonde.link import link_recording
 from sonde.record.frameworks.collect import framework_tables
 from sonde.record.outside.sources import source_table
 from sonde.redact import hide_command
@@ -29,7 +30,7 @@ def write_recording(folder: Path, command: list[str], start_ns: int) -> Path:
     missing = build.table(
         "losses", process=[-1], cause=["no_agent"], count=[1], unit=["processes"], detail=[NO_AGENT]
     )
-    tables = dict(found.tables)
+    tables = link_recording(found.tables)
     tables["losses"] = build.concat("losses", [tables["losses"], missing])
     shown = hide_command(command)
     now_ns, epoch_ns = time.monotonic_ns(), time.time_ns()

@@ -18,7 +18,6 @@ import numpy as np
 
 from sonde import rawfolder
 from sonde.analyze.recording.account import WAITED, account
-from sonde.analyze.samples.operators_on_stack import stack_operators
 from sonde.columns import Table
 from sonde.errors import InputError
 from sonde.ingest.agent import ProcessFacts, assemble
@@ -26,8 +25,7 @@ from sonde.ingest.agent.decode import read_raw_log
 from sonde.ingest.agent.ended import read_ended, with_ended
 from sonde.ingest.agent.log import RawLog
 from sonde.ingest.agent.modules import read_module_names
-from sonde.ingest.observers.inductor import with_kernel_names
-from sonde.link.samples import sample_ops, sample_steps
+from sonde.link import link_recording
 from sonde.record.frameworks.collect import Told, framework_tables
 from sonde.record.outside.adopted import Left
 from sonde.record.outside.launch import LaunchResult, read_unfollowed
@@ -80,7 +78,7 @@ def finalise(
     logs, losses = _read_logs(raw)
     tables = _tables(raw, logs, result)
     framework = framework_tables(raw, tables["processes"], tables["threads"])
-    tables = _with_framework(tables, framework)
+    tables = link_recording(_with_framework(tables, framework))
     tables["processes"] = with_ended(tables["processes"], read_ended(raw))
     if result:
         tables["counters"] = build.concat("counters", [tables["counters"], _waited(tables, result)])
@@ -180,19 +178,13 @@ def _tables(raw: Path, logs: list[RawLog], result: LaunchResult | None) -> dict[
 
 
 def _with_framework(tables: dict[str, Table], framework: Told) -> dict[str, Table]:
-    """What the framework told beside what was sampled, and each sample's operator call and step."""
+    """What the framework told beside what was sampled."""
     told = framework.tables
     marks = build.concat("marks", [tables["marks"], told["marks"]])
     marks = marks.with_columns(mark=np.arange(len(marks), dtype=np.int32))
     apart = ("marks", "losses", "counters")
     joined = {**tables, **{n: t for n, t in told.items() if n not in apart}, "marks": marks}
     joined["counters"] = build.concat("counters", [tables["counters"], told["counters"]])
-    joined["frames"] = with_kernel_names(joined["frames"], marks)
-    samples = joined["samples"]
-    joined["samples"] = samples.with_columns(
-        op=sample_ops(samples, joined["ops"], stack_operators(samples, joined["stacks"], joined["frames"])),
-        step=sample_steps(samples, marks, joined["threads"]),
-    )
     return joined
 
 

@@ -11,6 +11,7 @@ import pytest
 from sonde.analyze.primitives import table as analysis
 from sonde.columns import Table
 from sonde.ingest.verbose import onednn_log
+from sonde.link.primitives import with_ops
 from sonde.store import build
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "onednn"
@@ -77,7 +78,7 @@ def test_each_primitive_gets_the_innermost_operator_around_it() -> None:
         ]
     )
     table = primitives(start_ns=[2_000, 9_200, 15_000, -1], time_ms=[0.005, 0.0002, 0.001, 0.001])
-    assert analysis.with_ops(table, ops, THREADS).array("op").tolist() == [1, 0, -1, -1]
+    assert with_ops(table, ops, THREADS).array("op").tolist() == [1, 0, -1, -1]
 
 
 def test_calls_of_mkl_take_products_in_order_by_their_size() -> None:
@@ -95,7 +96,7 @@ def test_calls_of_mkl_take_products_in_order_by_their_size() -> None:
         flops=[100.0, 40.0, 40.0, 100.0, 7.0, math.nan],
         time_ms=[0.1] * 6,
     )
-    assert analysis.with_ops(table, ops, THREADS).array("op").tolist() == [0, 2, 2, 3, -1, -1]
+    assert with_ops(table, ops, THREADS).array("op").tolist() == [0, 2, 2, 3, -1, -1]
 
 
 def test_weak_kernels_by_issue() -> None:

@@ -13,6 +13,7 @@ from sonde.columns import Table
 from sonde.ingest.agent import ProcessFacts, assemble
 from sonde.ingest.agent import log as raw
 from sonde.ingest.agent.runtime_names import python_is_runtime
+from sonde.link import link_recording
 from sonde.symbols.kernel import KernelFunction, KernelNames
 from tests.unit.ingest.logs import BASE, LogBuilder
 
@@ -241,7 +242,7 @@ def test_a_nameless_function_that_only_waits_is_called_a_wait() -> None:
     for moment in range(10):
         log.sample(native=log.node(0, BASE + 0x5010), state=2, time_ns=moment)
         log.sample(native=log.node(0, BASE + 0x6010), state=moment % 2, time_ns=moment)
-    assert set(stacks_of(run(log))) == {"wait loop of libwork.so", "libwork.so+0x6010"}
+    assert set(stacks_of(link_recording(run(log)))) == {"wait loop of libwork.so", "libwork.so+0x6010"}
 
 
 def test_texts_and_machinery_are_marked() -> None:

@@ -19,11 +19,11 @@ def traces(reading: Reading) -> list[SourceTables]:
         process = reading.roster.process(pid)
         offset = reading.epoch_offset_ns.get(pid, 0)
         try:
-            recording = trace.read(path)
+            _, decoded = trace.decode(path)
         except (SondeError, OSError, ValueError) as error:
             reading.lose(process, "mxnet_trace_unreadable", 1, "files", f"{path.name}: {error}")
             continue
-        tables = {name: recording.table(name) for name in ("ops", "counters", "threads", "losses")}
+        tables = {name: decoded[name] for name in ("ops", "counters", "threads", "losses")}
         tables = reading.numbered(on_our_clock(tables, from_epoch(offset)), process)
         found.append(SourceTables(link_calls(tables), UNCERTAINTY_NS))
     return found

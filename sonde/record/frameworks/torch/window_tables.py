@@ -26,7 +26,7 @@ from sonde.record.frameworks.torch.module_paths import ModulePaths
 
 # Kineto's wall clock against ours, when no clock records tie them: read at one moment only.
 OWN_UNCERTAINTY_NS = 100_000
-TAKEN = ("ops", "memory", "kernels", "launches", "threads", "losses")
+TAKEN = ("ops", "memory", "kernels", "launches", "counters", "threads", "losses")
 
 
 def windows(reading: Reading) -> list[SourceTables]:

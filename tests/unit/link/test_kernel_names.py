@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from sonde.ingest.observers.inductor import with_kernel_names
+from sonde.link.kernel_names import with_kernel_names
 from sonde.store import build
 
 
@@ -18,5 +18,5 @@ def test_the_one_function_of_a_kernels_library_is_called_by_the_kernels_name() -
         full_name=["kernel", "kernel", "at::add"],
         library=["abc.main.so", "other.so", "abc.main.so"],
     )
-    found = with_kernel_names(frames, marks)
+    found = with_kernel_names({"frames": frames, "marks": marks})["frames"]
     assert found.text("name").tolist() == ["cpp_fused_gelu_0", "kernel", "at::add"]

@@ -7,6 +7,8 @@ it is a description, not a symbol.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from sonde.columns import Table, Text
@@ -14,10 +16,11 @@ from sonde.columns import Table, Text
 _LEAST_SHARE = 0.9
 
 
-def name_waits(frames: Table, stacks: Table, samples: Table) -> Table:
+def with_wait_names(tables: Mapping[str, Table]) -> dict[str, Table]:
     """`frames` with the names of such functions replaced."""
-    if not len(samples) or not len(frames):
-        return frames
+    if not all(len(tables.get(name, ())) for name in ("frames", "stacks", "samples")):
+        return {}
+    frames, stacks, samples = tables["frames"], tables["stacks"], tables["samples"]
     leaf = stacks.array("frame")[samples.array("stack")]
     states = samples.text("state")
     waited = states.matches(("spinning", "imbalance"))
@@ -27,9 +30,9 @@ def name_waits(frames: Table, stacks: Table, samples: Table) -> Table:
     nameless = (frames.text("full_name").codes < 0) & frames.text("layer").equals("native")
     chosen = np.flatnonzero(nameless & (waits_of > 0) & (waits_of >= _LEAST_SHARE * all_of))
     if not len(chosen):
-        return frames
+        return {}
     names = frames.text("name").tolist()
     libraries = frames.text("library")
     for frame in chosen.tolist():
         names[frame] = f"wait loop of {libraries[frame]}"
-    return frames.with_columns(name=Text.of(names))
+    return {"frames": frames.with_columns(name=Text.of(names))}

@@ -8,6 +8,7 @@ that were fused into it.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -29,15 +30,17 @@ def kernel_libraries(marks: Table) -> dict[str, str]:
     return found
 
 
-def with_kernel_names(frames: Table, marks: Table) -> Table:
+def with_kernel_names(tables: Mapping[str, Table]) -> dict[str, Table]:
     """`frames` with Inductor's kernels called by their own names."""
-    libraries = kernel_libraries(marks)
-    if not libraries or not len(frames):
-        return frames
+    if not all(len(tables.get(name, ())) for name in ("frames", "marks")):
+        return {}
+    frames, libraries = tables["frames"], kernel_libraries(tables["marks"])
+    if not libraries:
+        return {}
     names, full = frames.text("name").tolist(), frames.text("full_name").tolist()
     for row, library in enumerate(frames.text("library").tolist()):
         kernel = libraries.get(os.path.basename(library or ""))
         if kernel is not None and (names[row] or "").startswith(SYMBOL):
             full[row] = f"{kernel} ({names[row]} in {library})"
             names[row] = kernel
-    return frames.with_columns(name=Text.of(names), full_name=Text.of(full))
+    return {"frames": frames.with_columns(name=Text.of(names), full_name=Text.of(full))}
