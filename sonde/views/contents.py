@@ -8,8 +8,8 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from sonde.redact import hide_command, hide_environment
 from sonde.rawfolder import FOLDER as RAW
+from sonde.redact import hide_command, hide_environment
 from sonde.store.recording import Recording
 from sonde.store.schema import TABLES
 from sonde.views.options import ShowOptions
