@@ -5,14 +5,14 @@
 
 #include <cstring>
 
+#include "arch/x86_64/decoder/instruction.h"
 #include "common/guarded_memory.h"
 #include "jit/regions.h"
 #include "python/frames.h"
-#include "unwind/decoder/forward.h"
-#include "unwind/decoder/instruction.h"
 #include "unwind/expression.h"
 #include "unwind/frame_description.h"
 #include "unwind/frame_row.h"
+#include "unwind/read_ahead.h"
 #include "unwind/rule.h"
 #include "unwind/unwind.h"
 
@@ -93,7 +93,7 @@ static void report(const Rule& rule, int64_t* out) {
   out[1] = rule.cfa_register;
   out[2] = rule.cfa_offset;
   out[3] = rule.cfa_extra;
-  out[4] = rule.from_rbp;
+  out[4] = rule.from_fp;
   out[5] = rule.from_sp;
   for (unsigned i = 0; i < Rule::kSaved; ++i) out[6 + i] = rule.saved[i];
 }

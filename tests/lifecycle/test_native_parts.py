@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 def build(folder: Path, source: str, *others: str) -> Path:
     binary = folder / Path(source).stem
     sources = [ROOT / "native" / "tests" / source, *(AGENT / other for other in others)]
-    flags = ["-std=c++20", "-O2", "-Wall", "-Wextra", "-pthread", f"-I{AGENT}"]
+    flags = ["-std=c++20", "-O2", "-Wall", "-Wextra", "-pthread", f"-I{AGENT}", f"-I{AGENT / 'arch/x86_64'}"]
     subprocess.run(["g++", *flags, "-o", binary, *sources], check=True)
     return binary
 

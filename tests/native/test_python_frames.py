@@ -26,7 +26,9 @@ def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("g++ is missing: the harness cannot be built")
     agent = REPOSITORY / "native/agent"
     library = tmp_path_factory.mktemp("harness") / "libharness.so"
+    processor = agent / "arch/x86_64"
     sources = [HERE / "harness.cpp", agent / "common/guarded_memory.cpp", agent / "common/hot_memory.cpp"]
+    sources += [processor / "context.cpp"]
     names = (
         "code_table",
         "eval_cold",
@@ -47,7 +49,7 @@ def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "-static-libgcc",
     ]
     subprocess.run(
-        [compiler, *flags, f"-I{agent}", *map(str, sources), "-o", str(library), "-ldl"],
+        [compiler, *flags, f"-I{agent}", f"-I{processor}", *map(str, sources), "-o", str(library), "-ldl"],
         check=True,
     )
     return library

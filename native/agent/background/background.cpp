@@ -9,6 +9,7 @@
 
 #include "background/recorder.h"
 #include "common/clock.h"
+#include "common/page.h"
 #include "common/system.h"
 #include "core/agent.h"
 #include "signals/real.h"
@@ -18,7 +19,7 @@ namespace sonde {
 namespace {
 
 constexpr uint64_t kFinishWithinNs = 1'000'000'000;
-constexpr size_t kStackBytes = 256u << 10, kPageBytes = 4096;
+constexpr size_t kStackBytes = 256u << 10;
 constexpr uint64_t kOpenAgainNs = 1'000'000'000;  // a log that could not be created
 constexpr long kForkWaitNs = 300'000'000;
 constexpr long kGoneWithinNs = 500'000'000;
@@ -65,7 +66,7 @@ size_t static_tls_bytes() {
         return 0;
       },
       &total);
-  known = (total + kPageBytes) & ~(kPageBytes - 1);  // never zero
+  known = (total + page_bytes()) & ~(page_bytes() - 1);  // never zero
   return known;
 }
 

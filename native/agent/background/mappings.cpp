@@ -4,11 +4,11 @@
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "common/maps.h"
 #include "common/regular_file.h"
 
 namespace sonde {
@@ -16,7 +16,6 @@ namespace {
 
 // The loader tells of libraries; what else maps code from files is rare, and a look costs 2 ms in a program with torch.
 constexpr uint64_t kScanAnywayNs = 60'000'000'000, kScanAtEndNs = 5'000'000'000;
-constexpr size_t kMapsCapacity = 4u << 20;
 
 uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x100000001b3u; }
 
@@ -24,33 +23,6 @@ uint64_t hash_text(const char* text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (; *text; text++) hash = mix(hash, static_cast<uint8_t>(*text));
   return hash;
-}
-
-// The whole of /proc/self/maps in one mapping, or null. Pages are given back after use.
-char* read_maps(size_t* size) {
-  int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return nullptr;
-  void* memory = mmap(nullptr, kMapsCapacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    close(fd);
-    return nullptr;
-  }
-  auto* text = static_cast<char*>(memory);
-  size_t used = 0;
-  ssize_t n;
-  while (used < kMapsCapacity - 1 && (n = read(fd, text + used, kMapsCapacity - 1 - used)) > 0) {
-    used += static_cast<size_t>(n);
-  }
-  close(fd);
-  text[used] = 0;
-  *size = used;
-  return text;
-}
-
-// "START-END rwxp ...": a look at one letter before all is taken apart; one line in five is code.
-bool may_be_code(const char* line) {
-  const char* rights = std::strchr(line, ' ');
-  return rights && rights[1] && rights[2] && rights[3] == 'x';
 }
 
 }  // namespace
@@ -108,9 +80,8 @@ void Mappings::reset() {
 }
 
 void Mappings::scan(log::Writer& log, uint64_t since) {
-  size_t size = 0;
-  char* text = read_maps(&size);
-  if (!text) return;
+  MapsReader maps;
+  if (!maps.is_open()) return;
   for (Entry& entry : known_) entry.seen = false;
   size_t old_count = known_.size();
   for (int round = 0; round < 2; round++) {  // first note what is still there, then write what is new
@@ -127,41 +98,30 @@ void Mappings::scan(log::Writer& log, uint64_t since) {
       known_.resize_down(kept);
       old_count = kept;
     }
-    for (char* line = text; line && *line;) {
-      char* end = std::strchr(line, '\n');
-      if (end) *end = 0;
-      Entry entry = {};
-      char rights[5] = {}, device[16] = {};
-      unsigned long start, stop, offset, inode;
-      int path_at = 0;
-      if (may_be_code(line) &&
-          sscanf(line, "%lx-%lx %4s %lx %15s %lu %n", &start, &stop, rights, &offset, device, &inode, &path_at) >= 6 &&
-          rights[2] == 'x' && path_at && (line[path_at] == '/' || !std::strcmp(line + path_at, "[vdso]"))) {
-        entry = {start, stop, offset, inode, hash_text(line + path_at), true};
-        Entry* found = nullptr;
-        for (size_t i = 0; i < old_count && !found; i++) {
-          Entry& old = known_[i];
-          if (old.start == entry.start && old.end == entry.end && old.inode == entry.inode &&
-              old.offset == entry.offset && old.path_hash == entry.path_hash) {
-            found = &old;
-          }
-        }
-        if (found) {
-          found->seen = true;
-        } else if (round == 1) {
-          char build_id[80];
-          read_build_id(line + path_at, build_id, sizeof build_id);
-          log.begin(log::Record::Mapping).number(since).number(start).number(stop).number(offset);
-          log.text(line + path_at).text(build_id);
-          log.end();
-          known_.push(entry);
+    maps.rewind();
+    for (MapsLine line; maps.next(&line);) {
+      if (!line.executable || (line.path[0] != '/' && std::strcmp(line.path, "[vdso]"))) continue;
+      const Entry entry = {line.low, line.high, line.offset, line.inode, hash_text(line.path), true};
+      Entry* found = nullptr;
+      for (size_t i = 0; i < old_count && !found; i++) {
+        Entry& old = known_[i];
+        if (old.start == entry.start && old.end == entry.end && old.inode == entry.inode &&
+            old.offset == entry.offset && old.path_hash == entry.path_hash) {
+          found = &old;
         }
       }
-      if (end) *end = '\n';
-      line = end ? end + 1 : nullptr;
+      if (found) {
+        found->seen = true;
+      } else if (round == 1) {
+        char build_id[80];
+        read_build_id(line.path, build_id, sizeof build_id);
+        log.begin(log::Record::Mapping).number(since).number(line.low).number(line.high).number(line.offset);
+        log.text(line.path).text(build_id);
+        log.end();
+        known_.push(entry);
+      }
     }
   }
-  munmap(text, kMapsCapacity);
 }
 
 }  // namespace sonde

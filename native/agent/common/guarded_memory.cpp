@@ -1,7 +1,5 @@
 #include "common/guarded_memory.h"
 
-#include <ucontext.h>
-
 #include <atomic>
 #include <cstring>
 
@@ -28,12 +26,12 @@ extern const Fixup __stop_sonde_fixups[] __attribute__((visibility("hidden")));
 }
 
 bool guarded_fault_fixup(void* ucontext) {
-  greg_t* registers = static_cast<ucontext_t*>(ucontext)->uc_mcontext.gregs;
-  const auto pc = static_cast<uint64_t>(registers[REG_RIP]);
+  auto* context = static_cast<ucontext_t*>(ucontext);
+  const uint64_t pc = pc_of(context);
   // A few dozen entries, searched only after a fault (microseconds anyway): no need to sort.
   for (const Fixup* fixup = __start_sonde_fixups; fixup < __stop_sonde_fixups; ++fixup) {
     if (target(fixup->load) == pc) {
-      registers[REG_RIP] = static_cast<greg_t>(target(fixup->resume));
+      set_pc(context, target(fixup->resume));
       g_faults.fetch_add(1, std::memory_order_relaxed);
       return true;
     }

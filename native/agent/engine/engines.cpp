@@ -1,10 +1,9 @@
 // The engines. Invariant of all: the weights of a thread's samples, plus the residual at its
 // end, add up to its CPU clock (perf+timer: within one period).
 #include <sys/resource.h>
-#include <ucontext.h>
 
+#include "arch/arch.h"
 #include "common/clock.h"
-#include "common/safe_memory.h"
 #include "engine/cpu_timer.h"
 #include "engine/engine.h"
 #include "engine/grid.h"
@@ -21,12 +20,6 @@ constexpr uint64_t kSecondNs = 1'000'000'000;
 uint64_t since_last(Thread* thread, uint64_t cpu_ns) {
   uint64_t accounted = thread->accounted_ns.load(std::memory_order_relaxed);
   return cpu_ns > accounted ? cpu_ns - accounted : 0;
-}
-
-// Has the thread just come out of a system call? Then the pc is behind its instruction.
-bool behind_system_call(uint64_t pc) {
-  uint16_t before = 0;
-  return safe_read(pc - 2, &before) && before == 0x050f;
 }
 
 // Of this thread so far.
@@ -94,9 +87,8 @@ class TimerKernel final : public CpuTimer {
     CpuTimer::pause(thread, paused);
   }
   uint64_t weigh(Thread* thread, Tick tick, uint64_t cpu_ns, const void* context) override {
-    const auto pc = static_cast<uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
     saw_scheduler_tick(mono_ns());
-    if (behind_system_call(pc) || faults_often(thread)) thread->kernel_watch = kWatchTicks;
+    if (behind_system_call(pc_of(static_cast<const ucontext_t*>(context))) || faults_often(thread)) thread->kernel_watch = kWatchTicks;
     return CpuTimer::weigh(thread, tick, cpu_ns, context);
   }
   void set_period(Thread* thread, uint64_t period_ns) override {
@@ -174,7 +166,7 @@ class PerfTimer final : public Engine {
 
   // After a page fault the pc is at the instruction that faulted, and only the count of faults tells.
   static bool came_from_kernel(Thread* thread, const ucontext_t* context) {
-    if (behind_system_call(static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]))) return true;
+    if (behind_system_call(pc_of(context))) return true;
     const uint64_t faults = page_faults();
     bool faulted = faults != thread->faults_seen;
     thread->faults_seen = faults;

@@ -3,13 +3,12 @@
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 
+#include "common/page.h"
 #include "engine/engine.h"
 
 namespace sonde {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;  // of the control page
-constexpr uint64_t kDataBytes = kKernelRingBytes;
 constexpr uint64_t kHighestUser = uint64_t{1} << 63;  // markers and kernel code lie above
 constexpr uint64_t kFirstMarker = static_cast<uint64_t>(PERF_CONTEXT_MAX);
 
@@ -20,8 +19,8 @@ void set_tail(perf_event_mmap_page* page, uint64_t tail) {
 
 // Records consist of whole words, but may go round the end of the ring.
 uint64_t word_at(const perf_event_mmap_page* page, uint64_t position) {
-  const auto* data = reinterpret_cast<const uint8_t*>(page) + kPageBytes;
-  return *reinterpret_cast<const uint64_t*>(data + position % kDataBytes);
+  const auto* data = reinterpret_cast<const uint8_t*>(page) + page_bytes();  // behind the control page
+  return *reinterpret_cast<const uint64_t*>(data + position % kernel_ring_bytes());
 }
 
 bool is_kernel_code(uint64_t address) { return address >= kHighestUser && address < kFirstMarker; }
@@ -41,7 +40,7 @@ bool holds_kernel_code(const perf_event_mmap_page* page, uint64_t position) {
 }  // namespace
 
 bool map_kernel_stacks(Thread* thread, int fd) {
-  void* memory = mmap(nullptr, kPageBytes + kDataBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* memory = mmap(nullptr, page_bytes() + kernel_ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) return false;
   thread->kernel_ring = memory;
   return true;
@@ -49,7 +48,7 @@ bool map_kernel_stacks(Thread* thread, int fd) {
 
 void unmap_kernel_stacks(Thread* thread) {
   if (!thread->kernel_ring) return;
-  munmap(thread->kernel_ring, kPageBytes + kDataBytes);
+  munmap(thread->kernel_ring, page_bytes() + kernel_ring_bytes());
   thread->kernel_ring = nullptr;
 }
 

@@ -9,11 +9,13 @@
 
 #include <cstdint>
 
+#include "common/page.h"
 #include "threads/thread.h"
 
 namespace sonde {
 
-inline constexpr uint32_t kKernelRingBytes = 8192;  // room for 15 stacks of usual depth (30 frames), 8 of the greatest
+// Room for 15 stacks of usual depth (30 frames), 8 of the greatest; at least a page.
+inline uint64_t kernel_ring_bytes() { return page_bytes() > 8192 ? page_bytes() : 8192; }
 
 // On the thread itself, after perf_event_open. False: no memory for it (RLIMIT_MEMLOCK).
 bool map_kernel_stacks(Thread* thread, int fd);

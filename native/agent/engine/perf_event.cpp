@@ -67,7 +67,7 @@ bool open_perf(Thread* thread, uint32_t rate_hz, PerfUse use) {
     attributes.wakeup_events = 1;
   } else {  // a wake-up is an interrupt of its own: never before the ring is all but full
     attributes.watermark = 1;
-    attributes.wakeup_watermark = kKernelRingBytes - 1;
+    attributes.wakeup_watermark = static_cast<uint32_t>(kernel_ring_bytes() - 1);
   }
   if (with_kernel) {
     attributes.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;

@@ -1,46 +1,31 @@
 #include "jit/regions.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+
+#include "common/maps.h"
+#include "common/page.h"
 
 namespace sonde {
 namespace {
 
 // One place per page, hashed: a lost note is made again by the next sample there.
 constexpr unsigned kNotes = 128;
-constexpr uint64_t kPageBytes = 4096;
 std::atomic<uint64_t> g_notes[kNotes];
 
-struct MapLine {
-  uint64_t low = 0, high = 0;
-  bool generated = false;
-};
-
-// «low-high perms offset device inode   path»: executable and not backed by a library's file.
-MapLine parse_line(const char* line) {
-  MapLine out;
-  unsigned long low, high, inode;
-  char permissions[8];
-  int path_at = 0;
-  if (sscanf(line, "%lx-%lx %7s %*s %*s %lu %n", &low, &high, permissions, &inode, &path_at) < 4) return out;
-  const char* path = line + path_at;
-  out.low = low;
-  out.high = high;
-  // A JIT's memory may be a memfd or an unlinked file mapped twice (once writable, once executable).
-  const bool no_file = inode == 0 || strstr(path, " (deleted)") || strncmp(path, "/memfd:", 7) == 0;
-  out.generated = permissions[2] == 'x' && no_file && path[0] != '[';
-  return out;
+// Executable and not backed by a library's file. A JIT's memory may be a memfd or an unlinked file mapped twice (once
+// writable, once executable).
+bool is_generated(const MapsLine& line) {
+  const bool no_file = line.inode == 0 || strstr(line.path, " (deleted)") || strncmp(line.path, "/memfd:", 7) == 0;
+  return line.executable && no_file && line.path[0] != '[';
 }
 
 }  // namespace
 
 void note_generated_code(uint64_t pc) {
-  const uint64_t page = pc & ~(kPageBytes - 1);
-  std::atomic<uint64_t>& place = g_notes[page / kPageBytes % kNotes];
+  const uint64_t page = pc & ~(page_bytes() - 1);
+  std::atomic<uint64_t>& place = g_notes[page / page_bytes() % kNotes];
   // Most notes repeat: reading first keeps the line shared between threads.
   if (place.load(std::memory_order_relaxed) != page) place.store(page, std::memory_order_relaxed);
 }
@@ -61,28 +46,13 @@ void CodeRegions::write(uint64_t low, uint64_t high, const char* what, log::Writ
 }
 
 void CodeRegions::read_mappings(uint64_t now_ns, log::Writer& log) {
-  const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  char buffer[8192];
-  size_t kept = 0;
-  ssize_t bytes;
-  while ((bytes = read(fd, buffer + kept, sizeof buffer - 1 - kept)) > 0) {
-    const size_t filled = kept + static_cast<size_t>(bytes);
-    buffer[filled] = 0;
-    char* line = buffer;
-    while (char* end = static_cast<char*>(memchr(line, '\n', static_cast<size_t>(buffer + filled - line)))) {
-      *end = 0;
-      const MapLine one = parse_line(line);
-      if (one.generated && !(is_known(one.low) && is_known(one.high - 1))) {
-        write(one.low, one.high, "generated code", log);
-      }
-      line = end + 1;
+  MapsReader maps;
+  if (!maps.is_open()) return;
+  for (MapsLine line; maps.next(&line);) {
+    if (is_generated(line) && !(is_known(line.low) && is_known(line.high - 1))) {
+      write(line.low, line.high, "generated code", log);
     }
-    kept = static_cast<size_t>(buffer + filled - line);
-    if (kept >= sizeof buffer - 1) kept = 0;  // no such line exists
-    memmove(buffer, line, kept);
   }
-  close(fd);
   last_look_ns_ = now_ns;
 }
 
@@ -96,7 +66,7 @@ bool CodeRegions::poll(uint64_t now_ns, log::Writer& log) {
     if (!looked) read_mappings(now_ns, log);
     looked = true;
     // Unmapped between the sample and now: its page is all that can be said.
-    if (!is_known(page)) write(page, page + kPageBytes, "generated code, gone", log);
+    if (!is_known(page)) write(page, page + page_bytes(), "generated code, gone", log);
   }
   return looked;
 }

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "common/registers.h"
+#include "arch/arch.h"
 #include "pools/owner.h"
 
 namespace sonde {

@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-#include "common/registers.h"
+#include "arch/arch.h"
+#include "common/stack_bounds.h"
 #include "log/format.h"
 #include "threads/current.h"
 #include "unwind/unwind.h"

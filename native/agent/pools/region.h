@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "arch/arch.h"
 #include "pools/origin.h"
 #include "pools/owner.h"
 
@@ -48,20 +49,6 @@ void open_region(Region* region);
 void close_region(const Region& region);
 bool is_open(uint64_t number);
 
-// Stores the callee-saved registers, the stack pointer and the pc of this very point. The frame
-// that expands it must stay until the region is closed.
-#define SONDE_CAPTURE_REGISTERS(registers)                                                    \
-  do {                                                                                        \
-    asm volatile(                                                                             \
-        "movq %%rbx, 24(%0)\n movq %%rbp, 48(%0)\n movq %%rsp, 56(%0)\n movq %%r12, 96(%0)\n" \
-        "movq %%r13, 104(%0)\n movq %%r14, 112(%0)\n movq %%r15, 120(%0)\n"                   \
-        "leaq 0(%%rip), %%rax\n movq %%rax, 128(%0)\n"                                        \
-        :                                                                                     \
-        : "r"((registers).value)                                                              \
-        : "rax", "memory");                                                                   \
-    (registers).known = 1u << 3 | 1u << 6 | 1u << 7 | 0xfu << 12 | 1u << 16;                  \
-  } while (0)
-
 // While it lives the calling thread does the region's work. Its address is the thread's anchor.
 class InRegion {
  public:
@@ -79,9 +66,5 @@ class InRegion {
 // Entry points that the runtimes call on each thread; their code is where a worker's walk is anchored.
 extern "C" void sonde_region_work(void* region);
 extern "C" void sonde_region_microtask(int* global_thread, int* bound_thread, void* region);
-
-// Calls microtask(global, bound, arguments[0], …) with any number of pointer arguments; `arguments` has at least four.
-extern "C" void sonde_call_microtask(void (*microtask)(), int* global_thread, int* bound_thread, long count,
-                                     void** arguments);
 
 }  // namespace sonde

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "arch/arch.h"
 #include "background/background.h"
 #include "common/clock.h"
 #include "common/system.h"
@@ -213,7 +214,7 @@ void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
   uint64_t weight_ns = engine->weigh(thread, tick, cpu_ns, context);
   if (weight_ns == 0) return;
   if (!let_faults_through(context)) return;
-  uint64_t* const record = record_sample(thread, registers_of(context), time_ns, weight_ns);
+  uint64_t* const record = record_sample(thread, registers_of(static_cast<const ucontext_t*>(context)), time_ns, weight_ns);
   if (record) {
     thread->accounted_ns.fetch_add(weight_ns, std::memory_order_relaxed);
   } else {
@@ -234,7 +235,7 @@ void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
 // of the program left it for good (siglongjmp): then the thread is somewhere else, or higher up.
 bool handler_is_below(const Thread& thread, const void* context) {
   const uint64_t began = thread.in_handler.load(std::memory_order_relaxed);
-  const auto sp = static_cast<uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+  const uint64_t sp = sp_of(static_cast<const ucontext_t*>(context));
   return sp < began && began - sp < kFarthestNesting;
 }
 
@@ -270,17 +271,6 @@ void sample_once(Thread* thread, Tick tick, ucontext_t* context) {
 }  // namespace
 
 uint32_t ticks_on_this_thread() { return *const_cast<volatile uint32_t*>(&ticks_here); }
-
-Registers registers_of(const void* context) {
-  // DWARF number -> index in gregs.
-  static constexpr int kIndex[Registers::kCount] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-                                                    REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                                    REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-  const auto& gregs = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-  Registers registers;
-  for (unsigned i = 0; i < Registers::kCount; i++) registers.set(i, static_cast<uint64_t>(gregs[kIndex[i]]));
-  return registers;
-}
 
 bool put_off_until_sampled(int signal, const siginfo_t* info, const void* context) {
   Thread* thread = current_thread();

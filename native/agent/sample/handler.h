@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-#include "common/registers.h"
+#include <cstdint>
 
 namespace sonde {
 
@@ -16,8 +16,5 @@ bool put_off_until_sampled(int signal, const siginfo_t* info, const void* contex
 
 // Async-signal-safe. How many of Sonde's signals this thread has had.
 uint32_t ticks_on_this_thread();
-
-// Async-signal-safe. The interrupted registers in DWARF order.
-Registers registers_of(const void* context);
 
 }  // namespace sonde

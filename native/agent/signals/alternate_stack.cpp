@@ -6,6 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
+
+#include "arch/arch.h"
+#include "common/page.h"
 #include "log/loss.h"
 
 #ifndef AT_MINSIGSTKSZ
@@ -15,7 +19,6 @@
 namespace sonde {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 // For a handler of the program that a trap inside Sonde's handler calls (seccomp's SIGSYS).
 constexpr uint64_t kTrapHandlerBytes = 16u << 10;
 constexpr uint64_t kLeastFrameBytes = 2048, kSmallestProgramStack = 2048;  // MINSIGSTKSZ, as the kernel checks it
@@ -42,7 +45,7 @@ uint64_t room_needed() { return kHandlerStackBytes + frame_bytes(); }
 
 uint64_t usable_bytes() {
   const uint64_t bytes = frame_bytes() + room_needed() + kTrapHandlerBytes;
-  return (bytes + kPageBytes - 1) & ~(kPageBytes - 1);
+  return (bytes + page_bytes() - 1) & ~(page_bytes() - 1);
 }
 
 int kernel_sigaltstack(const stack_t* next, stack_t* previous) {
@@ -66,9 +69,9 @@ AlternateStack range_of(const stack_t& stack) {
 // A handler between the stores sees none, never a half.
 void set_program_stack(const AlternateStack& stack) {
   here.program.high = 0;
-  asm volatile("" ::: "memory");
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   here.program.low = stack.low;
-  asm volatile("" ::: "memory");
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   here.program.high = stack.high;
 }
 
@@ -100,20 +103,20 @@ int take_over(const stack_t& next) {
 
 bool map_alternate_stack(AlternateStack* stack) {
   if (stack->high) return true;
-  const uint64_t bytes = kPageBytes + usable_bytes();
+  const uint64_t bytes = page_bytes() + usable_bytes();
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
                       -1, 0);
   if (memory == MAP_FAILED) {
     count_loss(Loss::NoMemory);
     return false;
   }
-  mprotect(memory, kPageBytes, PROT_NONE);
+  mprotect(memory, page_bytes(), PROT_NONE);
   const auto start = reinterpret_cast<uint64_t>(memory);
-  *stack = {start + kPageBytes, start + bytes};
+  *stack = {start + page_bytes(), start + bytes};
   return true;
 }
 
-uint64_t alternate_stack_bytes() { return kPageBytes + usable_bytes(); }
+uint64_t alternate_stack_bytes() { return page_bytes() + usable_bytes(); }
 
 void install_alternate_stack(const AlternateStack& stack) {
   if (!stack.high) return;

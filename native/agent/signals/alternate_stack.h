@@ -31,13 +31,6 @@ struct AlternateStack {
   bool holds(uint64_t sp) const { return sp > low && sp <= high; }
 };
 
-// Of the caller. Not by its frame address, which would need a frame pointer.
-inline uint64_t stack_pointer() {
-  uint64_t sp;
-  asm volatile("mov %%rsp, %0" : "=r"(sp));
-  return sp;
-}
-
 // Not async-signal-safe. Maps a stack with a guard page below it, unless there is one. False: no memory.
 bool map_alternate_stack(AlternateStack* stack);
 uint64_t alternate_stack_bytes();  // of one

@@ -7,25 +7,19 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <initializer_list>
 
+#include "arch/arch.h"
 #include "common/clock.h"
-#include "common/guarded_memory.h"
 #include "common/system.h"
 #include "process/confined.h"
 #include "signals/alternate_stack.h"
-#include "signals/frame.h"
 #include "signals/policy.h"
 #include "signals/shared.h"
 
 namespace sonde {
 namespace {
 
-constexpr uint16_t kSyscall = 0x050f;  // the instruction's two bytes
-constexpr uint8_t kMoveToEax = 0xb8;  // four bytes follow
-constexpr uint16_t kClearEax = 0xc031;
 constexpr uint64_t kInterrupted = static_cast<uint64_t>(-EINTR);
-constexpr uint64_t kChangedByTraps = 0x10100;  // flags TF and RF
 
 // The kernel's form.
 struct KernelAction {
@@ -35,49 +29,27 @@ struct KernelAction {
   uint64_t mask;
 };
 
-uint64_t value(const ucontext_t* context, int index) {
-  return static_cast<uint64_t>(context->uc_mcontext.gregs[index]);
-}
-
-void set(ucontext_t* context, int index, uint64_t to) {
-  context->uc_mcontext.gregs[index] = static_cast<greg_t>(to);
-}
-
-// `syscall` leaves its successor's address in rcx and the flags in r11.
-bool was_in_call(const ucontext_t* context, uint64_t after) {
-  const uint64_t differ = value(context, REG_R11) ^ value(context, REG_EFL);
-  if (value(context, REG_RCX) != after || (differ & ~kChangedByTraps)) return false;
-  if (!let_faults_through(context)) return false;
-  uint32_t fault = 0;
-  return guarded_load<uint16_t>(after - 2, &fault) == kSyscall;
-}
-
-// The call's number, from the instruction that put it there. The kernel's answer has taken its place in rax.
-bool number_before(uint64_t instruction, uint32_t* number) {
-  uint32_t fault = 0;
-  const auto opcode = guarded_load<uint8_t>(instruction - 5, &fault);
-  *number = guarded_load<uint32_t>(instruction - 4, &fault);
-  if (fault || opcode == kMoveToEax) return !fault;
-  *number = SYS_read;
-  return guarded_load<uint16_t>(instruction - 2, &fault) == kClearEax;
+// Nothing of memory is looked at before the registers fit.
+bool was_in_call(const ucontext_t* context, CallPlace place) {
+  return registers_fit_call(context, place) && let_faults_through(context) && has_call_instruction(context, place);
 }
 
 bool is_plain_futex_wait(const ucontext_t* context) {
-  const uint64_t operation = value(context, REG_RSI) & FUTEX_CMD_MASK;
+  const uint64_t operation = call_argument(context, 1) & FUTEX_CMD_MASK;
   return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
 }
 
 // Calls that wait and end with EINTR after a handler without SA_RESTART. Others are rewound after every handler (fork,
 // clone, futexes with priority inheritance): the programs do not expect EINTR from them.
 bool may_be_ended(uint64_t number, const ucontext_t* context) {
-  switch (number) {
+  switch (modern_call(static_cast<int64_t>(number))) {
     case SYS_read: case SYS_readv: case SYS_pread64: case SYS_preadv: case SYS_preadv2:
     case SYS_write: case SYS_writev: case SYS_pwrite64: case SYS_pwritev: case SYS_pwritev2:
     case SYS_recvfrom: case SYS_recvmsg: case SYS_recvmmsg: case SYS_sendto: case SYS_sendmsg: case SYS_sendmmsg:
     case SYS_accept: case SYS_accept4: case SYS_connect:
     case SYS_splice: case SYS_tee: case SYS_vmsplice: case SYS_sendfile:
     case SYS_wait4: case SYS_waitid:
-    case SYS_open: case SYS_openat: case SYS_openat2: case SYS_flock: case SYS_fcntl: case SYS_ioctl:
+    case SYS_openat: case SYS_openat2: case SYS_flock: case SYS_fcntl: case SYS_ioctl:
     case SYS_mq_timedsend: case SYS_mq_timedreceive: case SYS_getrandom:
       return true;
     case SYS_futex:
@@ -92,10 +64,9 @@ bool may_be_ended(uint64_t number, const ucontext_t* context) {
 // wait had not begun; or the kernel has written back what is left (select). For poll and for sockets with a timeout
 // it is not: a timeout that meets a tick takes twice as long.
 bool may_be_repeated(uint64_t number, const ucontext_t* context) {
-  switch (number) {
-    case SYS_poll: case SYS_ppoll: case SYS_select: case SYS_pselect6:
-    case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_epoll_pwait2:
-    case SYS_nanosleep: case SYS_clock_nanosleep: case SYS_pause: case SYS_rt_sigsuspend: case SYS_rt_sigtimedwait:
+  switch (modern_call(static_cast<int64_t>(number))) {
+    case SYS_ppoll: case SYS_pselect6: case SYS_epoll_pwait: case SYS_epoll_pwait2:
+    case SYS_nanosleep: case SYS_clock_nanosleep: case SYS_rt_sigsuspend: case SYS_rt_sigtimedwait:
     case SYS_semop: case SYS_semtimedop: case SYS_msgsnd: case SYS_msgrcv: case SYS_io_getevents:
     case SYS_read: case SYS_readv: case SYS_recvfrom: case SYS_recvmsg: case SYS_accept: case SYS_accept4:
     case SYS_write: case SYS_writev: case SYS_sendto: case SYS_sendmsg:
@@ -146,27 +117,16 @@ bool was_passed_on(uint64_t tick_ns, uint64_t unblocked, uint64_t without) {
   return true;
 }
 
-// Is there, below `top`, the frame of a handler that interrupted exactly this?
-bool left_frame(const ucontext_t* context, uint64_t top) {
-  const uint64_t at = frame_below(top, context->uc_mcontext.fpregs).frame + offsetof(Frame, context);
-  uint32_t fault = 0;
-  for (int index : {REG_RIP, REG_RSP, REG_RAX}) {
-    const uint64_t field = at + offsetof(ucontext_t, uc_mcontext.gregs) + 8u * static_cast<unsigned>(index);
-    if (guarded_load<uint64_t>(field, &fault) != value(context, index) || fault) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 InterruptedCall::InterruptedCall(ucontext_t* context, bool own_variables)
     : own_variables_(own_variables), context_(context) {
   if (is_filtered()) return;  // to look costs system calls
-  const uint64_t pc = value(context, REG_RIP), result = value(context, REG_RAX);
-  if (may_be_ended(result, context) && was_in_call(context, pc + 2)) {
+  const uint64_t word = number_or_result(context);
+  if (may_be_ended(word, context) && was_in_call(context, CallPlace::Before)) {
     state_ = State::Rewound;
-  } else if (result == kInterrupted && was_in_call(context, pc)) {
-    if (number_before(pc - 2, &number_) && may_be_repeated(number_, context)) state_ = State::Ended;
+  } else if (word == kInterrupted && was_in_call(context, CallPlace::Behind)) {
+    if (number_from_code(context, &number_) && may_be_repeated(number_, context)) state_ = State::Ended;
   }
   if (state_ == State::None) return;
   pending_ = pending_signals();
@@ -189,11 +149,10 @@ void InterruptedCall::put_right() const {
   if (signal_comes(0)) return;
   // A handler of the program may have ended the call, and the tick come when it returned. No instruction has run
   // since: its frame still lies below the stack pointer, or on the stack that the program gave for it.
-  if (left_frame(context_, value(context_, REG_RSP) - kRedZone)) return;
+  if (has_frame_below(sp_of(context_) - kRedZoneBytes, context_)) return;
   const uint64_t other = own_variables_ ? program_alternate_stack().high : 0;
-  if (other && left_frame(context_, other)) return;
-  set(context_, REG_RIP, value(context_, REG_RIP) - 2);
-  set(context_, REG_RAX, number_);
+  if (other && has_frame_below(other, context_)) return;
+  make_call_again(context_, number_);
 }
 
 void note_program_handler(const siginfo_t* info, const struct sigaction& action) {
@@ -204,10 +163,8 @@ void note_program_handler(const siginfo_t* info, const struct sigaction& action)
 }
 
 void end_rewound_call(ucontext_t* context) {
-  const uint64_t pc = value(context, REG_RIP);
-  if (!may_be_ended(value(context, REG_RAX), context) || !was_in_call(context, pc + 2)) return;
-  set(context, REG_RAX, kInterrupted);
-  set(context, REG_RIP, pc + 2);
+  if (!may_be_ended(number_or_result(context), context) || !was_in_call(context, CallPlace::Before)) return;
+  skip_call(context, kInterrupted);
 }
 
 }  // namespace sonde

@@ -15,7 +15,7 @@
 //     For the program it came just before the call. That is possible without Sonde as well.
 //   - A signal of the process that a tick turned over to another thread does not end the main thread's call when
 //     Sonde does not forward to its handler (one without SA_ONSTACK; Python's have it).
-//   - A call that was not made by `mov $number, %eax; syscall` keeps its EINTR: the number is nowhere else.
+//   - A call whose number is not a constant right before the instruction keeps its EINTR: the number is nowhere else.
 // Everything here is async-signal-safe.
 #pragma once
 

@@ -1,20 +1,19 @@
 #include "threads/adopt.h"
 
-#include <asm/prctl.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "arch/arch.h"
 #include "background/background.h"
 #include "common/clock.h"
-#include "common/guarded_memory.h"
+#include "common/maps.h"
 #include "common/system.h"
 #include "engine/cpu_timer.h"
 #include "engine/engine.h"
@@ -30,7 +29,6 @@ namespace sonde {
 namespace {
 
 constexpr size_t kMostCandidates = 256;
-constexpr uint64_t kThreadBlockBytes = 1024;  // of libc's description of a thread: all that is looked at lies within
 
 int candidates[kMostCandidates];  // unknown at the last look
 size_t candidate_count = 0;
@@ -141,28 +139,19 @@ void end_adopted(Thread* thread) {
 
 // The mapping that holds its stack pointer; libc puts a thread's own description at the upper end.
 void find_stack(Thread* thread, uint64_t sp) {
-  FILE* maps = fopen("/proc/self/maps", "re");
-  if (!maps) return;
-  char line[512];
-  unsigned long low, high;
-  while (fgets(line, sizeof line, maps)) {
-    if (sscanf(line, "%lx-%lx", &low, &high) != 2 || sp < low || sp >= high) continue;
-    if (thread->pthread > sp && thread->pthread < high) high = thread->pthread;
-    thread->stack.low = low;  // a handler in between takes it for a foreign stack, as before
+  MapsReader maps;
+  for (MapsLine line; maps.next(&line);) {
+    if (sp < line.low || sp >= line.high) continue;
+    thread->stack.low = line.low;  // a handler in between takes it for a foreign stack, as before
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    thread->stack.high = high;
-    break;
+    thread->stack.high = thread->pthread > sp && thread->pthread < line.high ? thread->pthread : line.high;
+    return;
   }
-  fclose(maps);
 }
 
-// Whose thread-local variables are at `base`? Nothing there is believed before it was seen.
+// Whose thread-local variables are at `base`?
 ThreadVariables judge(uint64_t base, int tid) {
-  uint32_t fault = 0;
-  const auto self = guarded_load<uint64_t>(base, &fault);           // two words of the ABI that point to themselves
-  const auto libc_self = guarded_load<uint64_t>(base + 16, &fault);
-  guarded_load<uint64_t>(base + kThreadBlockBytes, &fault);
-  if (fault || self != base || libc_self != base) return ThreadVariables::None;
+  if (!is_thread_block(base)) return ThreadVariables::None;
   clockid_t clock = 0;  // made from the number of the thread that libc has there
   if (pthread_getcpuclockid(static_cast<pthread_t>(base), &clock) != 0) return ThreadVariables::None;
   if (clock == thread_cpu_clock(tid)) return ThreadVariables::Own;
@@ -244,7 +233,7 @@ bool enter_adopted(Thread* thread, void* context) {
   if (variables == ThreadVariables::Unknown) {
     uint64_t base = 0;
     const int tid = thread_id();  // a system call that succeeds leaves errno alone
-    if (tid != thread->tid || syscall(SYS_arch_prctl, ARCH_GET_FS, &base) != 0) return false;
+    if (tid != thread->tid || !thread_pointer(&base)) return false;
     variables = judge(base, tid);
     if (variables == ThreadVariables::None) count_loss(Loss::ThreadsUnknown);
     if (variables == ThreadVariables::Own) {
@@ -255,8 +244,7 @@ bool enter_adopted(Thread* thread, void* context) {
       // Takes effect when this handler returns. Not for borrowed variables: what is noted there is the creator's.
       offer_alternate_stack(thread->alternate, static_cast<ucontext_t*>(context));
     }
-    const auto sp = static_cast<uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
-    thread->seen_sp.store(sp, std::memory_order_release);
+    thread->seen_sp.store(sp_of(static_cast<const ucontext_t*>(context)), std::memory_order_release);
     thread->variables.store(variables, std::memory_order_release);
   }
   return variables != ThreadVariables::None;

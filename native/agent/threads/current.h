@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "common/registers.h"
+#include "common/stack_bounds.h"
 
 namespace sonde {
 

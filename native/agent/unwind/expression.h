@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "common/registers.h"
+#include "arch/arch.h"
 
 namespace sonde {
 

@@ -62,7 +62,7 @@ bool read_cie(uint64_t address, FrameDescription* out) {
   }
   out->initial_at = cursor.at;
   out->initial_end = cursor.end;
-  return !cursor.fault && out->return_register <= 16 && cursor.at <= cursor.end;
+  return !cursor.fault && out->return_register < Registers::kCount && cursor.at <= cursor.end;
 }
 
 }  // namespace

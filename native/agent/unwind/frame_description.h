@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "arch/arch.h"
+
 namespace sonde {
 
 // What an FDE and the CIE that it shares with others say together.
@@ -15,7 +17,7 @@ struct FrameDescription {
   uint64_t code_alignment = 1;
   int64_t data_alignment = 1;
   uint8_t pointer_encoding = 0;
-  uint8_t return_register = 16;
+  uint8_t return_register = Registers::kPc;
   bool signal_frame = false;
   bool sized_augmentation = false;            // augmentation data with a length ('z')
 };

@@ -21,7 +21,7 @@ class FrameProgram {
     row_.base = entry_.cie;
     row_.signal_frame = entry_.signal_frame;
     row_.return_register = entry_.return_register;
-    set(entry_.return_register, RegisterRule::AtCfa, -8);
+    if (kReturnOffset) set(entry_.return_register, RegisterRule::AtCfa, kReturnOffset);
     // The CIE's program has no locations: it must run whole.
     if (!execute(entry_.initial_at, entry_.initial_end, ~uint64_t{0})) return false;
     initial_ = row_;
@@ -38,7 +38,8 @@ class FrameProgram {
     }
     row_.rule[reg] = rule;
     row_.value[reg] = static_cast<int32_t>(value);
-    if (rule == RegisterRule::Same) row_.ruled &= ~(1u << reg); else row_.ruled |= 1u << reg;
+    if (rule == RegisterRule::Same) row_.ruled &= ~Registers::bit(static_cast<unsigned>(reg));
+    else row_.ruled |= Registers::bit(static_cast<unsigned>(reg));
   }
 
   void restore(uint64_t reg) {

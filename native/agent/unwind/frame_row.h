@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "common/registers.h"
+#include "arch/arch.h"
 
 namespace sonde {
 
@@ -26,7 +26,7 @@ struct FrameRow {
   uint8_t cfa_register = 0;
   int64_t cfa_offset = 0;        // or, for Expression, its address relative to `base`
   uint32_t cfa_length = 0;
-  uint32_t ruled = 0;            // bit i: rule[i] is not Same
+  Registers::Set ruled = 0;            // bit i: rule[i] is not Same
   RegisterRule rule[Registers::kCount] = {};
   int32_t value[Registers::kCount] = {};  // offset, register, or start of an expression relative to `base`
   uint64_t base = 0;             // address that expression positions are relative to (the CIE)

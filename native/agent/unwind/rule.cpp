@@ -9,8 +9,9 @@ namespace {
 bool is_register_offset(uint64_t at, uint64_t length, bool deref, uint8_t* reg, int64_t* offset) {
   Cursor in{at, at + length, 0};
   const auto opcode = in.fixed<uint8_t>();
-  if (opcode < 0x70 || opcode > 0x7f) return false;
+  if (opcode < 0x70 || opcode > 0x8f) return false;
   *reg = static_cast<uint8_t>(opcode - 0x70);
+  if (*reg >= Registers::kGeneral) return false;
   *offset = in.sleb();
   if (deref && in.fixed<uint8_t>() != 0x06) return false;
   return !in.fault && in.at == in.end;
@@ -20,7 +21,7 @@ bool fits(int64_t value) { return value > Rule::kLost && value <= INT16_MAX; }
 
 // Puts the rule of one callee-saved register into the compact form; false when it does not fit.
 bool compact_register(const FrameRow& row, unsigned slot, Rule* rule) {
-  const unsigned reg = Rule::kSavedRegister[slot];
+  const unsigned reg = Registers::kSaved[slot];
   switch (row.rule[reg]) {
     case RegisterRule::Same: return true;
     case RegisterRule::Undefined:
@@ -35,22 +36,21 @@ bool compact_register(const FrameRow& row, unsigned slot, Rule* rule) {
       uint8_t base;
       int64_t offset;
       if (in.fault || !is_register_offset(in.at, length, false, &base, &offset)) return false;
-      rule->from_rbp |= static_cast<uint8_t>(1u << slot);
+      rule->from_fp |= static_cast<SlotBits>(1u << slot);
       rule->saved[slot] = static_cast<int16_t>(offset);
-      return base == Registers::kRbp && fits(offset);
+      return base == Registers::kFramePointer && fits(offset);
     }
     default: return false;
   }
 }
 
 bool compact(const FrameRow& row, Rule* rule) {
-  constexpr uint32_t kCompactRegisters =
-      1u << 3 | 1u << 6 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15 | 1u << Registers::kPc;
-  if (row.signal_frame || row.return_register != Registers::kPc) return false;
-  if (row.rule[Registers::kPc] != RegisterRule::AtCfa || row.value[Registers::kPc] != -8) return false;
+  constexpr auto kCompactRegisters = Registers::kCalleeSaved | Registers::bit(Registers::kPc);
+  if (kReturnOffset == 0 || row.signal_frame || row.return_register != Registers::kPc) return false;
+  if (row.rule[Registers::kPc] != RegisterRule::AtCfa || row.value[Registers::kPc] != kReturnOffset) return false;
   if (row.ruled & ~kCompactRegisters) return false;
   if (row.cfa == CfaRule::Register) {
-    if (row.cfa_register > 15 || row.cfa_offset != static_cast<int32_t>(row.cfa_offset)) return false;
+    if (row.cfa_register >= Registers::kGeneral || row.cfa_offset != static_cast<int32_t>(row.cfa_offset)) return false;
     rule->kind = Rule::Kind::Usual;
     rule->cfa_register = row.cfa_register;
     rule->cfa_offset = static_cast<int32_t>(row.cfa_offset);

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "unwind/frame_row.h"
 
 namespace sonde {
 
-struct Rule {
+// One bit for each callee-saved register.
+using SlotBits = std::conditional_t<(Registers::kSavedCount <= 8), uint8_t, uint16_t>;
+
+struct alignas(8) Rule {
   enum class Kind : uint8_t {
     Unknown = 0,  // not looked up yet
     Usual,        // CFA = register + offset
@@ -19,20 +23,21 @@ struct Rule {
     NoLibrary,
     Damaged,
   };
-  static constexpr unsigned kSaved = 6;
-  static constexpr uint8_t kSavedRegister[kSaved] = {3, 6, 12, 13, 14, 15};
+  static constexpr unsigned kSaved = Registers::kSavedCount;
   static constexpr int16_t kSame = INT16_MIN, kLost = INT16_MIN + 1;
 
   Kind kind = Kind::Unknown;
   uint8_t cfa_register = 0;
-  uint8_t from_rbp = 0;      // bit i: saved[i] is an offset from the frame's own rbp, not from the CFA
-  uint8_t from_sp = 0;       // bit i: the same from its stack pointer
+  SlotBits from_fp = 0;      // bit i: saved[i] is an offset from the frame's own frame pointer, not from the CFA
+  SlotBits from_sp = 0;      // bit i: the same from its stack pointer
   int32_t cfa_offset = 0;
   int32_t cfa_extra = 0;     // only for Deref
-  int16_t saved[kSaved] = {kSame, kSame, kSame, kSame, kSame, kSame};
-};
+  int16_t saved[kSaved];     // of Registers::kSaved, in that order
 
-static_assert(sizeof(Rule) == 24);  // two cache entries share a cache line
+  constexpr Rule() {
+    for (int16_t& offset : saved) offset = kSame;
+  }
+};
 
 // Async-signal-safe. Looks the rule up in the unwind tables.
 Rule find_rule(uint64_t pc);

@@ -2,7 +2,7 @@
 // its last walks. The latter is used by its own thread (or its signal handler) alone, so it needs no lock.
 #pragma once
 
-#include "unwind/decoder/code_runs.h"
+#include "unwind/code_runs.h"
 #include "unwind/rule_path.h"
 
 namespace sonde {

@@ -3,7 +3,7 @@
 // unwind information, and reach the root through the anchor. What it finds is flagged.
 #include <initializer_list>
 
-#include "unwind/return_address.h"
+#include "arch/arch.h"
 #include "unwind/walk.h"
 
 namespace sonde {
@@ -17,9 +17,6 @@ constexpr uint64_t kAnchorFrameBytes = 4096;
 
 // Direct calls reach their function from nearby in the same library; farther is a leftover.
 constexpr uint64_t kFarthestTarget = 64u << 10;
-
-// Order in which compilers and assemblers push callee-saved registers, first pushed first.
-constexpr uint8_t kPushOrder[] = {6, 3, 12, 13, 14, 15};  // rbp rbx r12 r13 r14 r15
 
 // Asked of every word before its memory is touched: a stack holds pointers to anything, and reading a device's
 // registers or a page of a slow file is not ours to do. Only code of libraries can pass has_tables anyway.
@@ -90,7 +87,7 @@ bool Walk::scan_from(const Registers& start, uint64_t sp) {
       caller.set(Registers::kSp, slot + 8);
       if (pushed) {
         uint64_t at = slot;
-        for (const uint8_t reg : kPushOrder) {
+        for (const uint8_t reg : Registers::kPushOrder) {
           at -= 8;
           if (at < sp) break;
           caller.set(reg, guarded_load<uint64_t>(at, &fault));
@@ -106,8 +103,8 @@ bool Walk::scan_from(const Registers& start, uint64_t sp) {
 
 // The stack pointer was put aside to be found again: in the frame pointer, or in the memory that it points to now.
 bool Walk::scan_from_saved_pointers(const Registers& start) {
-  const uint64_t rbp = start.value[Registers::kRbp];
-  if (window_.leads_home(rbp) && scan_from(start, rbp)) return true;
+  const uint64_t frame_pointer = start.value[Registers::kFramePointer];
+  if (window_.leads_home(frame_pointer) && scan_from(start, frame_pointer)) return true;
   const uint64_t low = start.sp() & ~uint64_t{7};
   unsigned pointers = 0;
   for (uint64_t slot = low; slot < low + kSavedPointerBytes && pointers < kMostSavedPointers; slot += 8) {

@@ -19,7 +19,7 @@ struct Entry {
 struct alignas(64) Place {
   Entry entry[2];
 };
-static_assert(sizeof(Place) == 64);
+static_assert(sizeof(Place) % 64 == 0);
 
 constinit Place g_small_pages[kPlaces];  // untouched where there is a huge page; zeros match no key
 constinit std::atomic<Place*> g_places{g_small_pages};

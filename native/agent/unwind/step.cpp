@@ -7,8 +7,6 @@
 namespace sonde {
 namespace {
 
-constexpr uint32_t kCalleeSaved = 1u << 3 | 1u << 6 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15;
-
 Step failed(WalkEnd why) {
   Step step;
   step.why = why;
@@ -36,21 +34,21 @@ Step apply_rule(const Rule& rule, const StackWindow& window, Registers* register
   }
   uint64_t pc;
   if (cfa <= registers->sp() && !window.leads_home(cfa - 8)) return failed(WalkEnd::BadCfa);
-  if (!load(window, cfa - 8, &pc)) return failed(WalkEnd::BadCfa);
-  const uint64_t rbp = registers->value[Registers::kRbp], sp = registers->sp();
-  uint32_t known = registers->known & kCalleeSaved;
+  if (!load(window, cfa + static_cast<uint64_t>(kReturnOffset), &pc)) return failed(WalkEnd::BadCfa);
+  const uint64_t fp = registers->value[Registers::kFramePointer], sp = registers->sp();
+  Registers::Set known = registers->known & Registers::kCalleeSaved;
   for (unsigned slot = 0; slot < Rule::kSaved; ++slot) {
     if (rule.saved[slot] == Rule::kSame) continue;
-    const unsigned reg = Rule::kSavedRegister[slot];
-    const uint64_t base = rule.from_rbp >> slot & 1 ? rbp : rule.from_sp >> slot & 1 ? sp : cfa;
+    const unsigned reg = Registers::kSaved[slot];
+    const uint64_t base = rule.from_fp >> slot & 1 ? fp : rule.from_sp >> slot & 1 ? sp : cfa;
     uint64_t value;
     // A register that cannot be restored is forgotten; only a frame that needs it will fail.
     if (rule.saved[slot] != Rule::kLost &&
         load(window, base + static_cast<uint64_t>(int64_t{rule.saved[slot]}), &value)) {
       registers->value[reg] = value;
-      known |= 1u << reg;
+      known |= Registers::bit(reg);
     } else {
-      known &= ~(1u << reg);
+      known &= ~Registers::bit(reg);
     }
   }
   registers->known = known;
@@ -67,7 +65,7 @@ Step apply_row(uint64_t lookup_pc, const StackWindow& window, Registers* registe
   if (find_row(lookup_pc, &row) != RowLookup::Found) return failed(WalkEnd::BadRule);
   uint64_t cfa;
   if (row.cfa == CfaRule::Register) {
-    if (row.cfa_register > 15 || !is_known(*registers, row.cfa_register)) return failed(WalkEnd::BadCfa);
+    if (row.cfa_register >= Registers::kGeneral || !is_known(*registers, row.cfa_register)) return failed(WalkEnd::BadCfa);
     cfa = registers->value[row.cfa_register] + static_cast<uint64_t>(row.cfa_offset);
   } else if (!evaluate_expression(row.base + static_cast<uint64_t>(row.cfa_offset), row.cfa_length, *registers,
                                   false, 0, &cfa)) {
@@ -76,7 +74,7 @@ Step apply_row(uint64_t lookup_pc, const StackWindow& window, Registers* registe
   Registers caller;
   // A signal frame restores every register; any other frame keeps only the callee-saved ones.
   caller = *registers;
-  caller.known &= kCalleeSaved;
+  caller.known &= Registers::kCalleeSaved;
   caller.set(Registers::kSp, cfa);
   for (unsigned reg = 0; reg < Registers::kCount; ++reg) {
     if (!(row.ruled >> reg & 1)) continue;
@@ -105,7 +103,7 @@ Step apply_row(uint64_t lookup_pc, const StackWindow& window, Registers* registe
         break;
       }
     }
-    if (ok) caller.set(reg, value); else caller.known &= ~(1u << reg);
+    if (ok) caller.set(reg, value); else caller.known &= ~Registers::bit(reg);
   }
   if (row.return_register != Registers::kPc && is_known(caller, row.return_register)) {
     caller.set(Registers::kPc, caller.value[row.return_register]);

@@ -1,14 +1,11 @@
 // One step up the stack: from a frame's registers to its caller's.
 #pragma once
 
-#include "common/registers.h"
+#include "arch/arch.h"
 #include "unwind/rule.h"
 #include "unwind/unwind.h"
 
 namespace sonde {
-
-// The red zone: compilers leave rules that point up to 128 bytes below the stack pointer in epilogues.
-constexpr uint64_t kRedZoneBytes = 128;
 
 // Memory that the walk may take return addresses and saved registers from.
 struct StackWindow {

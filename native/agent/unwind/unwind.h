@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/registers.h"
+#include "arch/arch.h"
+#include "common/stack_bounds.h"
 
 namespace sonde {
 

@@ -7,8 +7,8 @@
 
 #include "jit/regions.h"
 #include "python/frames.h"
-#include "unwind/decoder/forward.h"
-#include "unwind/return_address.h"
+#include "unwind/read_ahead.h"
+#include "arch/arch.h"
 #include "unwind/shared_rules.h"
 
 namespace sonde {
@@ -36,6 +36,7 @@ WalkResult Walk::run(const Registers& from, bool exact) {
 
 void Walk::enter_stack() {
   const uint64_t sp = registers_.sp();
+  // Compilers leave rules that point into the red zone in epilogues.
   const uint64_t low = sp > kRedZoneBytes ? sp - kRedZoneBytes : 0;
   if (sp >= stack_.low && sp < stack_.high) {
     window_ = {low > stack_.low ? low : stack_.low, stack_.high};

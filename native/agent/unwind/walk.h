@@ -4,7 +4,8 @@
 #include <cstddef>
 
 #include "common/guarded_memory.h"
-#include "common/registers.h"
+#include "arch/arch.h"
+#include "common/stack_bounds.h"
 #include "unwind/rule_cache.h"
 #include "unwind/step.h"
 #include "unwind/unwind.h"

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
+
 namespace sonde {
 namespace {
 
@@ -57,19 +59,18 @@ bool read_run_delay(int tid, uint64_t* delay_ns) {
 }
 
 log::WaitReason reason_of(const Blocked& blocked) {
-  switch (blocked.system_call) {
+  switch (modern_call(blocked.system_call)) {
     case -1: return log::WaitReason::Fault;
     case SYS_futex: return log::WaitReason::Lock;  // which lock (GIL, pool) the stack tells, offline
     case SYS_nanosleep:
     case SYS_clock_nanosleep: return log::WaitReason::Sleep;
     case SYS_read: case SYS_write: case SYS_readv: case SYS_writev: case SYS_pread64: case SYS_pwrite64:
     case SYS_preadv: case SYS_pwritev: case SYS_sendfile: case SYS_splice:
-    case SYS_poll: case SYS_ppoll: case SYS_select: case SYS_pselect6:
-    case SYS_epoll_wait: case SYS_epoll_pwait: case 441 /* epoll_pwait2 */:
+    case SYS_ppoll: case SYS_pselect6: case SYS_epoll_pwait: case 441 /* epoll_pwait2 */:
     case SYS_recvfrom: case SYS_recvmsg: case SYS_recvmmsg: case SYS_sendto: case SYS_sendmsg:
     case SYS_accept: case SYS_accept4: case SYS_connect:
     case SYS_fsync: case SYS_fdatasync: case SYS_msync: case SYS_sync_file_range:
-    case SYS_open: case SYS_openat: case SYS_close: case SYS_stat: case SYS_newfstatat:
+    case SYS_openat: case SYS_close: case SYS_newfstatat:
     case SYS_flock: case SYS_ioctl: case SYS_io_getevents: case 426 /* io_uring_enter */:
       return log::WaitReason::Io;
     default: return log::WaitReason::Other;  // wait4, pause, rt_sigtimedwait, ...

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
+PROCESSOR = ROOT / "native/agent/arch/x86_64"
 FLAGS = ["-std=c++20", "-O2", "-g", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti"]
 
 
@@ -21,8 +22,10 @@ def build(folder: Path) -> Path:
         ROOT / "native/agent/common/guarded_memory.cpp",
         ROOT / "native/agent/common/hot_memory.cpp",
         *sorted((ROOT / "native/agent/unwind").rglob("*.cpp")),
+        *sorted(PROCESSOR.rglob("*.cpp")),
     ]
-    command = ["g++", *FLAGS, "-shared", f"-I{ROOT / 'native/agent'}", "-o", str(library), *map(str, sources)]
+    include = [f"-I{ROOT / 'native/agent'}", f"-I{PROCESSOR}"]
+    command = ["g++", *FLAGS, "-shared", *include, "-o", str(library), *map(str, sources)]
     subprocess.run(command, check=True)
     return library
 

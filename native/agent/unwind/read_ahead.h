@@ -9,12 +9,12 @@
 
 #include <cstdint>
 
-#include "unwind/decoder/code_runs.h"
+#include "unwind/code_runs.h"
 #include "unwind/rule.h"
 
 namespace sonde {
 
-// Async-signal-safe. False when no path was found within the budget. `runs` (may be null) remembers.
+// Given by the architecture (arch/…/decoder). Async-signal-safe. False when no path was found within the budget. `runs` (may be null) remembers.
 bool rule_by_reading_ahead(uint64_t pc, CodeRuns* runs, Rule* rule);
 
 }  // namespace sonde

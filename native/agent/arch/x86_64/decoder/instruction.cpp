@@ -1,8 +1,8 @@
-#include "unwind/decoder/instruction.h"
+#include "arch/x86_64/decoder/instruction.h"
 
 #include <cstring>
 
-#include "unwind/decoder/opcode_map.h"
+#include "arch/x86_64/decoder/opcode_map.h"
 
 namespace sonde {
 namespace {

@@ -1,9 +1,9 @@
-#include "unwind/decoder/forward.h"
-
+// Reading ahead (unwind/read_ahead.h) in x86-64 code.
 #include <cstring>
 
+#include "arch/x86_64/decoder/instruction.h"
 #include "common/guarded_memory.h"
-#include "unwind/decoder/instruction.h"
+#include "unwind/read_ahead.h"
 
 namespace sonde {
 namespace {
@@ -171,7 +171,7 @@ class ReadAhead {
   // The registers (in hardware order) that a rule starts from: a write to one of them ends it.
   static uint16_t bases_of(const Rule& rule) {
     unsigned bases = 1u << kHardware[rule.cfa_register & 15];
-    if (rule.from_rbp) bases |= 1u << kHardwareRbp;
+    if (rule.from_fp) bases |= 1u << kHardwareRbp;
     if (rule.from_sp) bases |= 1u << kHardwareRsp;
     return static_cast<uint16_t>(bases);
   }
@@ -321,7 +321,7 @@ class ReadAhead {
 
   // How the value that register `slot` has at the `ret` is found from the registers at pc.
   void restore(unsigned slot, const Place& return_address, Rule* rule) const {
-    const uint8_t reg = kHardware[Rule::kSavedRegister[slot]];
+    const uint8_t reg = kHardware[Registers::kSaved[slot]];
     const Value& value = value_[reg];
     rule->saved[slot] = Rule::kLost;
     Place from = value.place;
@@ -338,15 +338,15 @@ class ReadAhead {
     if (from.same_root(return_address)) {
       offset -= return_address.extra + 8;
     } else if (!from.deref && from.reg == kHardwareRbp) {
-      rule->from_rbp |= static_cast<uint8_t>(1u << slot);
+      rule->from_fp |= static_cast<SlotBits>(1u << slot);
     } else if (!from.deref && from.reg == kHardwareRsp) {
-      rule->from_sp |= static_cast<uint8_t>(1u << slot);
+      rule->from_sp |= static_cast<SlotBits>(1u << slot);
     } else {
       return;
     }
     if (offset <= Rule::kLost || offset > INT16_MAX) {
-      rule->from_rbp &= static_cast<uint8_t>(~(1u << slot));
-      rule->from_sp &= static_cast<uint8_t>(~(1u << slot));
+      rule->from_fp &= static_cast<SlotBits>(~(1u << slot));
+      rule->from_sp &= static_cast<SlotBits>(~(1u << slot));
       return;
     }
     rule->saved[slot] = static_cast<int16_t>(offset);

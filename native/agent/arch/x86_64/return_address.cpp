@@ -1,7 +1,6 @@
-#include "unwind/return_address.h"
-
 #include <cstring>
 
+#include "arch/arch.h"
 #include "common/guarded_memory.h"
 
 namespace sonde {
