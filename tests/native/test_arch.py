@@ -17,9 +17,13 @@ OUTSIDE = sorted(
 )
 # Symbol names (`asm("name")`) and unwind directives are the same everywhere.
 ONE_PROCESSORS = {
-    "a register": re.compile(r"\bREG_[A-Z0-9]+\b|\bgregs\b|%%?[re][a-ds][xip]\b|\br[abcd]x\b|\br[sb]p\b|\brip\b"),
+    "a register": re.compile(
+        r"\bREG_[A-Z0-9]+\b|\bgregs\b|%%?[re][a-ds][xip]\b|\br[abcd]x\b|\br[sb]p\b|\brip\b"
+    ),
     "an instruction": re.compile(r'\basm\s*(volatile)?\s*\(\s*(R"|"(?!\.cfi_|"))'),
-    "a call that other processors lack": re.compile(r"\bSYS_(open|stat|lstat|poll|select|epoll_wait|pause|fork)\b"),
+    "a call that other processors lack": re.compile(
+        r"\bSYS_(open|stat|lstat|poll|select|epoll_wait|pause|fork)\b"
+    ),
     "a processor": re.compile(r"__x86_64__|__aarch64__|immintrin\.h|<asm/prctl\.h>"),
     "a page's size": re.compile(r"kPageBytes\s*="),
 }

@@ -41,7 +41,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         "-shared",
     ]
     sources = [folder / "door.cpp", agent / "python/line_table.cpp"]
-    subprocess.run([*command, "-fPIC", "-I", agent, "-I", agent / "arch/x86_64", *sources, "-o", folder / "lines.so"], check=True)
+    subprocess.run(
+        [*command, "-fPIC", "-I", agent, "-I", agent / "arch/x86_64", *sources, "-o", folder / "lines.so"],
+        check=True,
+    )
     found = ctypes.CDLL(str(folder / "lines.so"))
     found.lines_only.restype = ctypes.c_size_t
     found.lines_only.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
