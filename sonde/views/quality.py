@@ -8,6 +8,7 @@ from sonde.analyze.primitives.places import shares, with_places
 from sonde.analyze.primitives.table import executed
 from sonde.analyze.recording.quality import quality
 from sonde.analyze.recording.taken_away import disturbed_windows
+from sonde.analyze.recording.undisturbed import window_effect
 from sonde.store.recording import Recording
 from sonde.views.options import ShowOptions
 
@@ -20,6 +21,7 @@ def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
     `clock`: how far the times of torch's profiler may be off (`within_ns`, the worst window), and how much
     its clock ran fast (`drift`, a share; below 0: slow) where that had to be corrected.
     `windows`: how many there were, how many other programs disturbed, and the largest share that they took.
+    `undisturbed`: a step before the first window and after the last: steps, ms, cpu_ms, faults; what differs.
     `rate`: what was asked for and how rarely a thread ticked at times, where many busy threads shared their ticks.
     """
     found: dict[str, Any] = quality({name: recording.table(name) for name in TABLES}).as_json()
@@ -33,6 +35,8 @@ def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
         found["clock"] = {"within_ns": within, "drift": recording.meta.details.get("torch_clock_drift", 0.0)}
     if windows := disturbed_windows(recording.table("marks")):
         found["windows"] = windows
+    if effect := window_effect(recording.table("marks"), counters):
+        found["undisturbed"] = effect.as_json()
     if len(recording.table("primitives")):
         tables = ("primitives", "ops", "samples", "stacks", "frames")
         placed = with_places(*(recording.table(name) for name in tables))

@@ -12,6 +12,7 @@
 #include "common/page.h"
 #include "common/system.h"
 #include "core/agent.h"
+#include "heap/own_arena.h"
 #include "signals/real.h"
 #include "threads/create.h"
 
@@ -86,6 +87,7 @@ void* run(void*) {
   while (state.load(std::memory_order_acquire) == kRunning) {
     const uint32_t before = seen;
     seen = bell.load(std::memory_order_acquire);
+    serve_arena_request();
     uint64_t now_ns = mono_ns();
     if (recorder.is_open() || now_ns >= next_open_ns) {
       pthread_mutex_lock(&pass_lock);
@@ -109,6 +111,7 @@ void* run(void*) {
 bool start_background(log::ProcessOrigin origin) {
   // A child of a fork or an exec is often a short-lived helper: it earns its log by living.
   open_at_once = origin == log::ProcessOrigin::Started;
+  note_libc();
   recorder.begin(origin, mono_ns());
   if (state.load(std::memory_order_acquire) == kFinished) pthread_detach(background_thread);  // sampling resumes
   state.store(kRunning, std::memory_order_release);

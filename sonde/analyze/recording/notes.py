@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sonde.analyze.recording.undisturbed import window_effect
 from sonde.columns import Table
 
 # Losses that mean that an imported file ends too early, the plainest first.
@@ -30,6 +31,9 @@ def notes(details: Mapping[str, Any], options: Mapping[str, Any], table: Callabl
         lines = [f"the trace is incomplete: {why}"] if why else []
     if options.get("primitives") and len(table("primitives")) and len(table("ops")):
         lines.append(PRINTED)
+    effect = window_effect(table("marks"), table("counters"))
+    if effect is not None and effect.sentence:
+        lines.append(effect.sentence)
     return lines
 
 

@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING, Any
 from sonde import rawfolder
 from sonde.record.inside import SONDE
 from sonde.record.inside.budget import Budget
+from sonde.record.inside.heap import Heap
 from sonde.record.inside.primitives import PrimitiveCapture
+from sonde.record.inside.readings import Readings
 from sonde.record.inside.session import Session, now_ns
 from sonde.record.inside.turns import Turns
 
@@ -50,6 +52,8 @@ class Windows:
         self._last: int = options.get("last", -1)
         self._with_lines: bool = options.get("lines", True)
         self._budget = Budget(options.get("budget", 0.02))
+        self._heap = Heap()
+        self._readings = Readings()
         self._turns = Turns.of(session)
         self._thread = 0  # tid of the thread that windows follow
         self._ended_s = -1.0  # CPU time of the process when the last step ended; -1: not known
@@ -150,7 +154,7 @@ class Windows:
             self._aside = True
             self._session.lose("own_profiler", 1, "windows", why)
         if self._open is not None:
-            self._stop("own_profiler")
+            self._end("own_profiler")
         self._wish, self.pending = 0, False
 
     def open_now(self) -> bool:
@@ -169,17 +173,18 @@ class Windows:
 
     def close_now(self) -> None:
         if self._open is not None:
-            self._stop("region ended")
+            self._end("region ended")
 
     def finish(self) -> None:
         """The process ends: keep what an open window has."""
         self.pending = False
         if self._open is not None:
-            self._stop("program ended")
+            self._end("program ended")
 
     def forked(self) -> None:
         """In a forked child: a profiler that ran before the fork must not be touched here."""
         self._primitives.forked()
+        self._heap.divert(False)
         self._turns = None  # those are the launched process's own
         if self._count or self._open is not None:
             self._aside = True
@@ -191,6 +196,7 @@ class Windows:
         self._thread, self._steps, self._ended_s = 0, 0, -1.0
         self.pending, self._wish, self._trained, self._anchor = False, 0, False, 0
         self._budget = Budget(self._session.options.get("budget", 0.02))
+        self._readings.clear()
 
     # Decisions --------------------------------------------------------------
 
@@ -217,12 +223,15 @@ class Windows:
             if self._ended_s >= 0:
                 self._budget.step(ended_s - self._ended_s)
             self._ended_s = ended_s
+            if not self._count:
+                self._readings.note(end_ns)
             self._wish = self._decide()
             self.pending = self._wish != 0
             if self._mode == "auto":
                 self._skip = self._budget.steps_to_skip()
                 if self._skip:
                     self._ended_s = -1.0  # the next duration begins at the next look
+                    self._readings.clear()
 
     def _decide(self) -> int:
         if self._mode == "auto":
@@ -252,12 +261,22 @@ class Windows:
         if self._open is not None and not self._closing:
             self._open.tick()  # once a step: torch's clock may run at another pace than ours
         elif self._open is not None:
-            self._stop("complete")
+            self._end("complete")
             self._closing = False
             if self._mode == "all":
                 self._wish = -1
         if self._wish and self._open is None and not self._aside and self._deep is not None:
+            self._begin()
+
+    def _begin(self) -> None:
+        with self._heap.apart():
             self._start()
+        self._heap.divert(self._open is not None)
+
+    def _end(self, reason: str) -> None:
+        self._heap.divert(False)
+        with self._heap.apart():
+            self._stop(reason)
 
     def _start(self) -> None:
         assert self._deep is not None
@@ -316,7 +335,8 @@ class Windows:
         self._write_line(window, lines is not None, control_s + extra_s, reason, taken)
         # What the window cost the program, for the recording's account of its own overhead.
         extra = f',"steps":{self._open_steps},"cost_ns":{round((control_s + extra_s) * 1e9)}'
-        extra += f',"taken_share":{taken:.3f}'
+        extra += f',"taken_share":{taken:.3f}' + self._readings.as_member()
+        self._readings.clear()
         self._session.mark("window", reason, window.start_ns, window.end_ns, self._count, extra)
         self._count += 1
 

@@ -57,6 +57,13 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
             f"Deep windows: {windows['disturbed']} of {windows['count']} were disturbed; their thread was ready but "
             f"off the CPU for up to {percent(windows['most_taken'])} of the time"
         )
+    if sides := data.get("undisturbed"):
+        b, a = sides["before"], sides["after"]
+        page.line(
+            f"Steps before and after deep windows: {b['ms']:.3g} and {a['ms']:.3g} ms, {b['cpu_ms']:.3g} and "
+            f"{a['cpu_ms']:.3g} ms of CPU time, {b['faults']:,.0f} and {a['faults']:,.0f} page faults"
+            + (f"; {' and '.join(sides['differs'])} differ" if sides["differs"] else "")
+        )
     if "primitives" in data:
         known = 1 - data["primitives"]["unknown"]
         page.line(f"Primitives: {percent(known)} of their time has its operator")

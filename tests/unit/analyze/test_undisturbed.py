@@ -1,0 +1,77 @@
+"""Steps before and after deep windows: a change is seen, and chance is not."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from sonde.analyze.recording.undisturbed import Effect, window_effect
+from sonde.columns import Table, Text
+
+STEP_NS = 50_000_000
+FAULTS = np.array([9000, 11000, 10000, 12000, 9500, 10500, 9800])
+
+
+def _effect(faults_after: float, cpu_after: float = 1.0) -> Effect | None:
+    """Seven steps, a window, then 200 steps with a reading every quarter second."""
+    before, end, cpu, faults = [], 0, 0, 0
+    for n in FAULTS:
+        end, cpu, faults = end + STEP_NS, cpu + STEP_NS, faults + int(n)
+        before.append([end, cpu, faults])
+    opened, closed = end, end + 3 * STEP_NS
+    ends = closed + STEP_NS * np.arange(1, 201)
+    kinds = ["window", *["step"] * 200]
+    marks = Table(
+        "marks",
+        {
+            "kind": Text.of(kinds),
+            "name": Text.of(["complete", *["step"] * 200]),
+            "process": np.zeros(201, np.int64),
+            "start_ns": np.concatenate(([opened], ends - STEP_NS)),
+            "end_ns": np.concatenate(([closed], ends)),
+            "extra": Text.of([json.dumps({"before": before}), *[None] * 200]),
+        },
+    )
+    moments = np.arange(closed, ends[-1], 5 * STEP_NS)
+    steps = (moments - closed) / STEP_NS
+    noise = np.random.default_rng(1).normal(1, 0.05, len(moments)).cumsum() * 5
+    rows = {
+        "cpu_user_ns": steps * STEP_NS * cpu_after,
+        "cpu_system_ns": steps * 0,
+        "minor_faults": noise * faults_after,
+    }
+    counters = Table(
+        "counters",
+        {
+            "name": Text.of([name for name in rows for _ in moments]),
+            "process": np.zeros(3 * len(moments), np.int64),
+            "time_ns": np.tile(moments, 3),
+            "value": np.concatenate(list(rows.values())),
+        },
+    )
+    return window_effect(marks, counters)
+
+
+def test_faults_that_are_gone_after_the_windows_are_said() -> None:
+    found = _effect(faults_after=1000)
+    assert found is not None
+    assert found.differs == ("page faults",)
+    assert found.before.faults == pytest.approx(FAULTS[1:].mean())
+    assert found.after.faults == pytest.approx(1000, rel=0.05)
+    assert "10,467 → 999 page faults" in found.sentence
+    assert "sonde run --window none" in found.sentence
+
+
+def test_cpu_time_that_is_less_is_said() -> None:
+    found = _effect(faults_after=10467, cpu_after=0.7)
+    assert found is not None
+    assert found.differs == ("CPU time",)
+    assert "50 → 35 ms of CPU time" in found.sentence
+
+
+def test_steps_that_are_alike_are_not() -> None:
+    found = _effect(faults_after=10467)
+    assert found is not None
+    assert (found.differs, found.sentence) == ((), "")
