@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)

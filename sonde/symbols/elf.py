@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.native import tools
+from sonde.symbols import rust
 
 _DEBUG_ROOT = Path("/usr/lib/debug")
 
@@ -66,9 +67,7 @@ def resolve(path: Path, offsets: Sequence[int], debug_path: Path | None = None) 
     blob = ctypes.string_at(names.value or 0, names_size.value)
     library.sonde_elf_free(names)
     return [
-        Symbol(
-            int(a), int(b), int(c), Source(int(d)), blob[n : blob.index(b"\0", n)].decode("utf-8", "replace")
-        )
+        Symbol(int(a), int(b), int(c), Source(int(d)), _readable(blob[n : blob.index(b"\0", n)]))
         for a, b, c, d, n in zip(address, start, size, source, name_at.tolist(), strict=True)
     ]
 
@@ -101,15 +100,21 @@ def debug_file(path: Path, build: str | None) -> Path | None:
 
 
 def demangle(name: str) -> str:
-    """A C++ name for people; other names as they are."""
+    """A C++ or Rust name for people; other names as they are."""
     if not name.startswith("_Z"):
-        return name
+        return rust.demangle(name) or name
     library = tools()
     library.sonde_demangle.restype = ctypes.c_void_p
     text = library.sonde_demangle(name.encode())
     result = ctypes.string_at(text).decode("utf-8", "replace")
     library.sonde_elf_free(ctypes.c_void_p(text))
     return result
+
+
+def _readable(name: bytes) -> str:
+    """C++ names come demangled."""
+    text = name.decode("utf-8", "replace")
+    return rust.demangle(text) or text
 
 
 def _pointer(array: npt.NDArray[np.generic]) -> ctypes.c_void_p:

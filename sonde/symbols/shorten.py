@@ -6,13 +6,16 @@
 What goes: return type, arguments, template arguments, anonymous and inline namespaces,
 ABI tags, compiler clones, thunk prefixes. What stays: namespaces, classes,
 operators, and that code is in a lambda (`{lambda}`) or an OpenMP body (`[omp]`).
-C names and Rust's legacy names pass unchanged.
+C names and Rust's legacy names pass unchanged. Of a name that could not be demangled its outer part is read.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+
+from sonde.symbols.outer_name import outer_name
+from sonde.symbols.rust import short_path
 
 _TOKEN = re.compile(r"->|[<>(){}\[\]]|\boperator\b")
 _OPERATOR = re.compile(
@@ -37,6 +40,10 @@ def shorten(full: str) -> str:
     """The name for people. Never empty for a name that is not."""
     clones = "".join(_CLONE.findall(full))
     text = _THUNK.sub("", _ABI.sub("", _CLONE.sub("", full)))
+    if text.startswith("<") or "::<" in text or "::{closure#" in text:  # no C++ name is like this
+        return _clipped(short_path(text) or full)
+    if text.startswith("_Z"):  # beyond the demangler
+        return _clipped(outer_name(text) or full)
     if not re.search(r"[<({: ]", text):
         return _clipped(_SUFFIX.sub("", text) or full)
     short = _last_word(_skeleton(text))
