@@ -44,7 +44,6 @@ class Report:
             no_source=options.no_source,
             insights=said.insights,
             findings=said.findings,
-            verdict=said.verdict,
             taken_away=said.taken_away,
             closing=said.closing,
         )

@@ -1,33 +1,63 @@
-"""What bounds the program, in one word with its evidence, before any advice.
+"""What bounds the program, in one word with its evidence, before any advice. The one verdict of terminal and page.
 
-Of a program on the CPU: from the samples of the thread that makes the steps (`host_layers`). Input, waiting
-or overhead bind when they take at least a quarter (overhead: half, because some is always needed) of the step; else
-the kernels decide. Waiting for other threads of the pool is no arithmetic: what remains without it is judged, but
-where it is most of the step, and no other program had the CPUs, the program is bound by it.
+Of a program on the CPU: from the samples of the thread that makes the steps, within steady steps (`host_layers`); where
+there are no steps, from those of the main thread over the whole run. Input, waiting or overhead bind when they take at
+least a quarter (overhead: half, because some is always needed); else the kernels decide. Waiting for other threads of
+the pool is no arithmetic: what remains without it is judged, but where it is most of the step, and no other program had
+the CPUs, the program is bound by it. Kernels other than matrix products are memory-bound only where the bytes that they
+must move take at least half of their time at the measured bandwidth; else the program is kernel-bound.
 Of a device: the verdict of `sonde.analyze.device.verdict`, with waiting for other ranks told apart.
+Below `FEWEST_SAMPLES` samples nothing is judged. A selected range of the report is judged by the same shares and
+thresholds (web/src/calc/bound.ts; `THRESHOLDS` is written into web/src/data/answers.ts).
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
-from sonde.insights.host_layers import host_layers
+import numpy as np
+
+from sonde.analyze.roofline.tables import op_roofline
+from sonde.columns import Table
+from sonde.errors import SondeError
+from sonde.insights.host_layers import KINDS, MATH_OP, sample_kinds
 from sonde.insights.model import NotEnough
-from sonde.insights.subject import Subject
+from sonde.insights.subject import FEWEST_SAMPLES, RECORD_STEPS, Subject
+from sonde.machine import roofs as measured
 
 LOSS_SHARE = 0.25  # as sonde.analyze.device.verdict
 POOL_SHARE = 0.5  # ours: more of a quiet machine's step than its work
 OVERHEAD_SHARE = 0.5  # ours: below, kernels still do most of the work
+AT_ROOF = 0.5  # of the time of other kernels: from here on memory is what limits them (ours)
+THRESHOLDS = {
+    "loss": LOSS_SHARE,
+    "pool": POOL_SHARE,
+    "overhead": OVERHEAD_SHARE,
+    "fewest_samples": FEWEST_SAMPLES,
+}
+WORDS = {
+    "math": "in matrix products, convolutions and attention",
+    "memory": "in other kernels",
+    "overhead": "in Python, dispatch and bookkeeping",
+    "input": "waiting for input",
+    "pool": "waiting for other threads of the pool",
+    "wait": "waiting for something else",
+}
 
 
 @dataclass(frozen=True)
 class Bound:
     """The word, the shares it was taken from, and sentences for people."""
 
-    word: str  # input-, wait-, overhead-, communication-, memory- or compute-bound
+    word: str  # input-, wait-, overhead-, communication-, copy-, kernel-, memory- or compute-bound
     shares: dict[str, float]
     evidence: tuple[str, ...]
+    samples: int | None = None  # that the shares are of; None: of a device's trace
+    thread: int = -1  # that was judged
+    crowded: bool = False  # other programs had the CPUs: waiting for the pool is not counted
 
 
 def bound_of(subject: Subject) -> Bound:
@@ -35,35 +65,48 @@ def bound_of(subject: Subject) -> Bound:
     return _device_bound(subject) if subject.has_device else _host_bound(subject)
 
 
+def sentence(bound: Bound | None, missing: str | None) -> str | None:
+    """One sentence for the top of a page: the verdict, or why there is none."""
+    if bound is None:
+        return f"Not judged: {missing}." if missing else None
+    return f"This program is {bound.word}: {bound.evidence[0]}."
+
+
 def _host_bound(subject: Subject) -> Bound:
-    shares = {name: subject.share(mask).middle for name, mask in host_layers(subject).items()}
+    try:
+        samples, weight, thread = subject.host.samples, subject.host.weight, subject.thread
+        what = "a steady step is"
+    except NotEnough as missing:
+        if str(missing) != RECORD_STEPS:
+            raise
+        samples, thread = _whole_run(subject)
+        weight = np.maximum(samples.array("weight_ns"), 0).astype(np.float64)
+        what = "the main thread is"
     crowded = subject.taken.matters
+    kinds = sample_kinds(subject.stacks, samples, crowded)
+    sums = np.bincount(kinds, weight, len(KINDS))
+    shares = {name: float(sums[i] / max(weight.sum(), 1.0)) for i, name in enumerate(KINDS)}
     pool = shares["pool"]
     if crowded and pool < 1:  # the threads waited for are those whose CPU another program had
-        shares = {name: share / (1 - pool) for name, share in shares.items() if name != "pool"} | {
-            "pool": 0.0
-        }
-    word = _word(shares)
-    names = {
-        "math": "in matrix products, convolutions and attention",
-        "memory": "in other kernels",
-        "overhead": "in Python, dispatch and bookkeeping",
-        "input": "waiting for input",
-        "pool": "waiting for other threads of the pool",
-        "wait": "waiting for something else",
-    }
-    parts = [f"{shares[n]:.0%} {text}" for n, text in names.items() if shares[n] >= 0.005]
-    evidence = ["a steady step is " + ", ".join(parts)]
-    if crowded and subject.each_other >= LOSS_SHARE:
+        shares = {name: share / (1 - pool) for name, share in shares.items()} | {"pool": 0.0}
+    word = word_of(shares)
+    evidence = [
+        f"{what} " + ", ".join(f"{shares[n]:.0%} {text}" for n, text in WORDS.items() if shares[n] >= 0.005)
+    ]
+    if crowded and what.startswith("a steady") and subject.each_other >= LOSS_SHARE:
         evidence[0] = "without waiting for other threads, " + evidence[0]
         evidence.append(
             f"{subject.each_other * 100:.0f} % of CPU time is OpenMP threads waiting for each other: "
             "another program holds a core"
         )
-    return Bound(word, shares, tuple(evidence))
+    if word == "kernel-bound":
+        word, told = _at_roof(subject)
+        evidence.append(told)
+    return Bound(word, shares, tuple(evidence), len(samples), thread, crowded)
 
 
-def _word(shares: dict[str, float]) -> str:
+def word_of(shares: dict[str, float]) -> str:
+    """The word for the shares of `KINDS`; kernel-bound may turn out to be memory-bound."""
     if shares["pool"] >= POOL_SHARE:
         return "wait-bound"
     rest = max(1 - shares["pool"], 1e-9)
@@ -72,7 +115,49 @@ def _word(shares: dict[str, float]) -> str:
         return "input-bound" if shares["input"] >= shares["wait"] else "wait-bound"
     if shares["overhead"] >= OVERHEAD_SHARE:
         return "overhead-bound"
-    return "compute-bound" if shares["math"] >= shares["memory"] else "memory-bound"
+    return "compute-bound" if shares["math"] >= shares["memory"] else "kernel-bound"
+
+
+def _whole_run(subject: Subject) -> tuple[Table, int]:
+    """Samples of the main thread that lived longest, without preemption."""
+    threads, samples = subject.table("threads"), subject.table("samples")
+    main = np.flatnonzero(threads.text("kind").equals("main"))
+    if not len(main) or not len(samples):
+        raise NotEnough(RECORD_STEPS)
+    lived = (threads.array("end_ns") - threads.array("start_ns"))[main]
+    thread = int(threads.array("thread")[main[int(lived.argmax())]])
+    taken = samples.text("state").equals("waiting") & samples.text("reason").equals("preempted")
+    mine = samples.take((samples.array("thread") == thread) & ~taken)
+    if len(mine) < FEWEST_SAMPLES:
+        raise NotEnough(f"{len(mine)} samples of the main thread, {FEWEST_SAMPLES} are needed to judge")
+    return mine, thread
+
+
+def _at_roof(subject: Subject) -> tuple[str, str]:
+    """Whether bytes at the measured bandwidth explain the time of the kernels that are no matrix products."""
+    unknown = "whether memory limits these kernels is not known: "
+    roofs = subject.meta.machine.get("roofs")
+    if not isinstance(roofs, dict):
+        return "kernel-bound", unknown + "measure this machine once with sonde check --roof"
+    try:
+        found = measured.from_json(roofs, Path("meta.json"))
+        roof = found.roof(max((r.threads for r in (*found.peaks, *found.bandwidths)), default=1))
+    except SondeError as error:
+        return "kernel-bound", unknown + error.message
+    ops = subject.table("ops")
+    names = ops.text("name")
+    product = np.array([bool(re.search(MATH_OP, name)) for name in names.values] + [False], np.bool_)
+    table = op_roofline(ops.take(~product[names.codes] & ops.text("kind").equals("op")), roof)
+    spent = float(table.array("total_ms").sum())
+    if not spent:
+        return (
+            "kernel-bound",
+            unknown + "no call of them with known bytes was recorded (sonde run --window auto)",
+        )
+    moved = table.text("bound").equals("memory")
+    share = float(table.array("roof_ms")[moved].sum()) / spent
+    told = f"the bytes that they must move take {share:.0%} of their time at the measured bandwidth"
+    return ("memory-bound" if share >= AT_ROOF else "kernel-bound"), told
 
 
 def _device_bound(subject: Subject) -> Bound:

@@ -70,7 +70,11 @@ def judge(recording: Recording, rules: Sequence[Rule] = RULES) -> Report:
                 silent.append(rule.name)
     step_ms = _asked(lambda: subject.step_ms)
     try:
-        bound = _asked(lambda: bound_of(subject))
+        bound = bound_of(subject)
+    except NotEnough as missing:
+        bound, not_judged["verdict"] = None, str(missing)
+    except SondeError as error:
+        bound, not_judged["verdict"] = None, error.message
     except Exception as error:
         bound = None
         failed["verdict"] = f"{type(error).__name__}: {error}"

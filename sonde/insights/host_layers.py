@@ -13,12 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sonde.analyze.samples.stack_index import Mask
+import numpy as np
+
+from sonde.analyze.samples.stack_index import Mask, StackIndex
+from sonde.columns import Array, Table
 
 if TYPE_CHECKING:
     from sonde.insights.subject import Subject
 
+KINDS = ("input", "wait", "pool", "math", "memory", "overhead")
 DATALOADER_FILE = r"torch/utils/data/"
+LOADER_FUNCTION = r"(^|\.)(__next__|_next_data)$"
 LOADER_NEXT = r"(^|\.)__next__$|_next_data$|dataloader\.py"
 KERNEL_NAME = (
     r"(?i)mkl_|mkldnn|dnnl::impl::cpu|onednn|cblas_|[sdhb]gemm|gemm_|omp_fn|outlined|xnn_|fbgemm|[Ss]leef|brgemm"
@@ -56,7 +61,7 @@ class HostLayers:
 
 def in_loader(subject: Subject) -> Mask:
     """Host samples inside a DataLoader's `__next__`."""
-    return subject.host_with(r"(^|\.)(__next__|_next_data)$", layer="^python$", file=DATALOADER_FILE)
+    return subject.host_with(LOADER_FUNCTION, layer="^python$", file=DATALOADER_FILE)
 
 
 def in_kernel(subject: Subject) -> Mask:
@@ -66,15 +71,31 @@ def in_kernel(subject: Subject) -> Mask:
     return subject.host_mask(index.on_stack(kernels))
 
 
-def host_layers(subject: Subject) -> HostLayers:
-    """Tell them apart."""
-    index, host = subject.stacks, subject.host
-    loading = in_loader(subject)
-    pool = host.pool & ~loading
-    kernel = in_kernel(subject) & ~loading & ~host.waiting & ~pool
-    math_stacks = index.on_stack(
-        index.frames_where(MATH_OP, layer="^op$") | index.frames_where(MATH_NAME, layer="^(native|jit)$")
+def sample_kinds(index: StackIndex, samples: Table, crowded: bool) -> Array:
+    """For each sample its place in `KINDS`. On a `crowded` machine a pool that waits inside a loader is `pool`."""
+    at = samples.array("stack").astype(np.int64)
+    known = (at >= 0) & (at < len(index))
+
+    def holds(stacks: Mask) -> Mask:
+        return known & stacks[np.where(known, at, 0)] if len(index) else np.zeros(len(at), np.bool_)
+
+    waiting = samples.text("state").equals("waiting")
+    busy = samples.text("state").matches(("spinning", "imbalance"))
+    pool = busy | (waiting & samples.text("reason").equals("idle"))
+    loader = index.frames_where(LOADER_FUNCTION, layer="^python$", file=DATALOADER_FILE)
+    kernels = index.frames_where(KERNEL_NAME, layer="^native$") | index.frames_where(layer="^(jit|gpu)$")
+    products = index.frames_where(MATH_OP, layer="^op$") | index.frames_where(
+        MATH_NAME, layer="^(native|jit)$"
     )
-    math = kernel & subject.host_mask(math_stacks)
-    wait = host.waiting & ~loading & ~pool
-    return HostLayers(loading, wait, pool, math, kernel & ~math, ~(loading | wait | pool | kernel))
+    loading = holds(index.on_stack(loader)) & ~(pool & crowded)
+    kernel = holds(index.on_stack(kernels))
+    math = holds(index.on_stack(products))
+    chosen = np.select([loading, pool, waiting, kernel & math, kernel], [0, 2, 1, 3, 4], 5)
+    result: Array = chosen.astype(np.int64)
+    return result
+
+
+def host_layers(subject: Subject) -> HostLayers:
+    """The same as masks over `subject.host`."""
+    kinds = sample_kinds(subject.stacks, subject.host.samples, subject.taken.matters)
+    return HostLayers(*(kinds == KINDS.index(name) for name in KINDS))

@@ -20,6 +20,7 @@ import numpy as np
 
 from sonde import json_text
 from sonde.analyze.base.intervals import Spans, union
+from sonde.analyze.device.achieved import device_name_in
 from sonde.analyze.ranks.comparison import GpuSummary, gpu_summary
 from sonde.analyze.ranks.summary import summaries
 from sonde.analyze.recording.taken_away import TakenAway, levelled, pieces_of, stepping_thread, taken_away
@@ -38,7 +39,9 @@ STRETCHES = 8  # of a run, whose differences tell how steady a share is
 # Of what remains, when all of a step is won back: caches, the allocator and the lock are freer. Ours: loaders, lists
 # and copies that were taken out of the pitfalls gained up to so much more than their own time.
 REST_GETS_FASTER = 0.25
-FEWEST_SAMPLES = 20  # host samples below which even a share of a quarter is uncertain
+FEWEST_SAMPLES = (
+    30  # host samples below which nothing is judged: a share of a quarter is uncertain by 15 points
+)
 # A step that long, and so few of them, is no part of the steady state (ours).
 STRANGE, RARE, FEW = 20.0, 0.02, 2
 RECORD_STEPS = "no steps were found: train with an optimizer, call a model, or mark steps with sonde.step()"
@@ -390,7 +393,9 @@ class Subject:
     def gpu(self) -> GpuSummary:
         if not self.has_device:
             raise NotEnough("no device events were recorded")
-        return gpu_summary(summaries(self.table, self.meta.program or "trace"))
+        return gpu_summary(
+            summaries(self.table, self.meta.program or "trace", device_name_in(self.meta.details))
+        )
 
     @cached_property
     def device_steps(self) -> int:

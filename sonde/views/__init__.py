@@ -37,6 +37,7 @@ class View(NamedTuple):
 
 
 VIEWS: dict[str, View] = {
+    "verdict": View("sonde.views.verdict", "what bounds the program, in one word with its evidence", ()),
     "account": View(
         "sonde.views.account",
         "the time of a step, divided completely into lines and kinds of work",

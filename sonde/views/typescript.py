@@ -14,11 +14,13 @@ import types
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from sonde.insights.bound import THRESHOLDS, WORDS
+from sonde.insights.host_layers import KINDS
 from sonde.views import VIEWS
 from sonde.views.columns import columns_of, row_type_of
 
 # Views whose answer the report carries; `ops` once for each way to group its rows.
-PAGE_VIEWS = ("ops", "steps", "threads", "waits", "losses")
+PAGE_VIEWS = ("ops", "steps", "threads", "waits", "losses", "verdict")
 TARGET = Path("web/src/data/answers.ts")
 _HEAD = """// Made by: python -m sonde.views.typescript. Do not edit: the declarations are in sonde/views.
 
@@ -70,6 +72,9 @@ def typescript() -> str:
             "export const ROWS = {",
             *(f'  {name}: "{VIEWS[name].rows}",' for name in PAGE_VIEWS if VIEWS[name].sql is not None),
             "} as const;",
+            "",
+            "// The verdict: kinds of samples in the order of their codes, words for their shares, thresholds.",
+            f"export const BOUND = {json.dumps({'kinds': KINDS, 'words': WORDS, **THRESHOLDS}, ensure_ascii=False)};",
             "",
         ]
     )

@@ -70,7 +70,7 @@ def _insights(recording: Recording, rng: random.Random, folder: Path) -> None:
 def _page(recording: Recording, rng: random.Random, folder: Path) -> None:
     said = judged(recording)
     asked = ReportOptions(
-        no_source=rng.random() < 0.2, insights=said.insights, findings=said.findings, verdict=said.verdict,
+        no_source=rng.random() < 0.2, insights=said.insights, findings=said.findings,
         closing=said.closing,
     )  # fmt: skip
     write_report(recording, folder / "page.html", asked)

@@ -36,7 +36,7 @@ BOUND = {
     "ao/trace.json.gz": "overhead-bound",
     "ao/amg_example_trace.json.gz": "compute-bound",
     "hta/critical_path/simple_add/benchmark_result_493459_1694039959_trace.json.gz": "overhead-bound",
-    "hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz": "memory-bound",
+    "hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz": "kernel-bound",
 }
 DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset")
 

@@ -131,7 +131,7 @@ def test_alignment_is_refused_without_shared_collectives() -> None:
         (
             "samfast/asdf_False_small.json.gz",
             "samfast/asdf_True_small.json.gz",
-            ("compute-bound", "memory-bound"),
+            ("compute-bound", "kernel-bound"),
         ),
     ],
 )

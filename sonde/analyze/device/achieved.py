@@ -45,6 +45,28 @@ PEAKS_TFLOPS: tuple[tuple[str, float], ...] = (
     (r"MI300X", 1307.0),
     (r"MI250X", 383.0),
 )
+# Bandwidth of device memory in TB/s, likewise.
+BANDWIDTHS_TBS: tuple[tuple[str, float], ...] = (
+    (r"B200", 8.0),
+    (r"B100", 8.0),
+    (r"H200", 4.8),
+    (r"H100.*PCIe", 2.0),
+    (r"H100.*NVL", 3.9),
+    (r"H100", 3.35),
+    (r"A100.*40GB", 1.555),
+    (r"A100|A800", 2.039),
+    (r"A40\b", 0.696),
+    (r"A30\b", 0.933),
+    (r"L40S", 0.864),
+    (r"L4\b", 0.3),
+    (r"V100", 0.9),
+    (r"RTX 4090", 1.008),
+    (r"RTX 3090", 0.936),
+    (r"MI355", 8.0),
+    (r"MI325", 6.0),
+    (r"MI300X", 5.3),
+    (r"MI250X", 3.277),
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +110,43 @@ def device_name_in(details: Mapping[str, Any]) -> str:
 def peak_tflops(device_name: str) -> float | None:
     """Dense 16-bit peak of a device by its name; None for a device that is not in the table."""
     return next((peak for pattern, peak in PEAKS_TFLOPS if re.search(pattern, device_name)), None)
+
+
+def bandwidth_tbs(device_name: str) -> float | None:
+    """Memory bandwidth of a device by its name; None for a device that is not in the table."""
+    return next((rate for pattern, rate in BANDWIDTHS_TBS if re.search(pattern, device_name)), None)
+
+
+@dataclass(frozen=True)
+class PeakShares:
+    """How near the matrix calls with known costs come to the device's two peaks, by their device time."""
+
+    tbs: float
+    memory: float  # share of the memory bandwidth
+    tflops: float
+    compute: float  # share of the dense 16-bit peak
+
+    @property
+    def memory_limits(self) -> bool:
+        return self.memory >= AT_PEAK and self.memory > self.compute
+
+
+AT_PEAK = 0.5  # of the bandwidth, by bytes that must move at least: memory is the limit (ours)
+
+
+def peak_shares(work: Work, ops: Table, device_name: str) -> PeakShares | None:
+    """None where the device, the shapes or the device time of matrix calls are not known."""
+    peak, bandwidth = peak_tflops(device_name), bandwidth_tbs(device_name)
+    if peak is None or bandwidth is None:
+        return None
+    costs, spent = op_costs(ops), call_times(work, ops).total_ns
+    known = costs.is_matrix & (spent > 0) & np.isfinite(costs.flops) & np.isfinite(costs.bytes)
+    device_ns = float(spent[known].sum())
+    if not device_ns:
+        return None
+    tbs = float(costs.bytes[known].sum()) / device_ns / 1e3
+    tflops = float(costs.flops[known].sum()) / device_ns / 1e3
+    return PeakShares(tbs, tbs / bandwidth, tflops, tflops / peak)
 
 
 def achieved(

@@ -1,13 +1,14 @@
-"""What bounds a device: input, overhead, communication, memory or compute, with the evidence.
+"""What bounds a device: input, overhead, communication, copies, memory or compute, with the evidence.
 
 Enters: the figures of one device in one window. Leaves: a `Verdict`.
 The window is split without remainder: time in which the device computes, time in which it only communicates,
 only copies, and idle time; idle time is input where the host was in its data loader, else overhead
 (launching, Python, synchronising, turn-around).
     1. The largest of input, overhead, communication and copies that takes 25 % or more names the bound
-       (copies as memory): nothing the kernels do can win that time back.
-    2. Else the kernels decide: memory-bound when less than half of the compute time is in matrix products,
-       convolutions and attention, by kernel name; compute-bound otherwise.
+       (copies: copy-bound): nothing the kernels do can win that time back.
+    2. Else the kernels decide: compute-bound when at least half of the compute time is in matrix products,
+       convolutions and attention, by kernel name; kernel-bound otherwise. But memory-bound where the bytes that the
+       matrix calls must move take half of the device's bandwidth, and more of it than their FLOPs take of its peak.
 `shares` keeps all parts, so a reader can see how close the call was.
 """
 
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sonde.analyze.base.intervals import both, complement, intersect, subtract, union, window
+from sonde.analyze.device.achieved import peak_shares
 from sonde.analyze.device.events import Work
 from sonde.analyze.device.idle import IdleSplit
 from sonde.analyze.device.kernel_names import COMMUNICATION, COMPUTE, COPY, by_name, uses_tensor_cores
@@ -40,7 +42,7 @@ class Verdict:
 
     process: int
     device: int
-    bound: str  # input-, overhead-, communication-, memory- or compute-bound
+    bound: str  # input-, overhead-, communication-, copy-, kernel- or compute-bound
     shares: dict[str, float]
     math_share: float  # of compute time in matrix products, convolutions and attention, by name
     evidence: tuple[str, ...]
@@ -52,7 +54,7 @@ def is_math(name: str) -> bool:
     return bool(_MATH.search(name)) or uses_tensor_cores(name)
 
 
-def verdict(work: Work, time: DeviceTime, idle: IdleSplit, ops: Table) -> Verdict:
+def verdict(work: Work, time: DeviceTime, idle: IdleSplit, ops: Table, device_name: str = "") -> Verdict:
     """The verdict on one device; `work` is that device's, `idle` its split with stream None."""
     frame = window(time.start_ns, time.end_ns)
     split = {c: intersect(s, frame) for c, s in class_spans(work).items()}
@@ -73,14 +75,15 @@ def verdict(work: Work, time: DeviceTime, idle: IdleSplit, ops: Table) -> Verdic
     total = int(compute.durations.sum())
     math = int(compute.durations[by_name(compute.name, is_math)].sum())
     math_share = math / total if total else 0.0
-    return Verdict(
-        time.process,
-        time.device,
-        bound(shares, math_share),
-        shares,
-        math_share,
-        _evidence(time, idle, shares, math_share),
-    )
+    word, evidence = bound(shares, math_share), _evidence(time, idle, shares, math_share)
+    near = peak_shares(work, ops, device_name) if word == "compute-bound" else None
+    if near is not None and near.memory_limits:
+        word = "memory-bound"
+        evidence += (
+            f"matrix products move {near.tbs:.2g} TB/s, {near.memory:.0%} of the device's bandwidth, "
+            f"at {near.tflops:.3g} TFLOP/s, {near.compute:.0%} of its peak",
+        )
+    return Verdict(time.process, time.device, word, shares, math_share, evidence)
 
 
 def bound(shares: dict[str, float], math_share: float) -> str:
@@ -88,8 +91,8 @@ def bound(shares: dict[str, float], math_share: float) -> str:
     losses = {k: shares[k] for k in ("input", "overhead", "communication", "copy")}
     worst = max(losses, key=lambda k: losses[k])
     if losses[worst] >= LOSS_SHARE:
-        return "memory-bound" if worst == "copy" else f"{worst}-bound"
-    return "compute-bound" if math_share >= MATH_SHARE else "memory-bound"
+        return f"{worst}-bound"
+    return "compute-bound" if math_share >= MATH_SHARE else "kernel-bound"
 
 
 def _evidence(

@@ -155,7 +155,7 @@ def summarise(
                 time,
                 splits[at],
                 skew(mine, old),
-                verdict(mine, time, splits[at], ops),
+                verdict(mine, time, splits[at], ops, device_name),
                 *depth.get(at, (0, 0.0)),
             )
         )

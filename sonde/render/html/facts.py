@@ -117,7 +117,6 @@ def add_facts(payload: Payload, recording: Recording, options: ReportOptions, sp
         "quality": plain(_quality(recording) if options.quality is None else options.quality),
         "insights": [_card(i) for i in options.insights],
         "findings": [_card(f) for f in options.findings],
-        "verdict": visible(options.verdict) if options.verdict else None,
         "taken_away": visible(options.taken_away) if options.taken_away else None,
         "closing": visible(options.closing) if options.closing else None,
     }

@@ -1,4 +1,4 @@
-"""What Sonde itself says of a recording, for the page: insights, the verdict, findings about the machine.
+"""What Sonde itself says of a recording, for the page: insights, findings about the machine.
 
 Insights are judged here and now; findings were made where and when the program ran, and lie in its meta.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from sonde.insights.engine import judge
 from sonde.insights.to_json import insight_json
-from sonde.render.text.insights import closing_sentence, taken_sentence, verdict_sentence
+from sonde.render.text.insights import closing_sentence, taken_sentence
 from sonde.store.recording import Recording
 
 
@@ -20,7 +20,6 @@ class Judged:
 
     insights: list[dict[str, Any]]
     findings: list[Any]
-    verdict: str | None
     taken_away: str | None  # that the machine was busy, when it matters
     closing: str | None  # what remains after all fixes, or that there is nothing to fix
 
@@ -30,4 +29,4 @@ def judged(recording: Recording) -> Judged:
     found = recording.meta.machine.get("findings")
     cards = [{**insight_json(i), "unit": report.unit} for i in report.insights]
     findings = found if isinstance(found, list) else []
-    return Judged(cards, findings, verdict_sentence(report), taken_sentence(report), closing_sentence(report))
+    return Judged(cards, findings, taken_sentence(report), closing_sentence(report))

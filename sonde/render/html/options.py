@@ -30,7 +30,6 @@ class ReportOptions:
     insights: Sequence[Any] = ()  # dataclasses or mappings: title, evidence, saving, fix, …
     findings: Sequence[Any] = ()  # findings about the machine: severity, what, why, fix
     quality: Mapping[str, Any] | None = None  # `sonde show quality --json`; computed when absent
-    verdict: str | None = None  # one sentence; computed in the page when absent
     taken_away: str | None = None  # one sentence above the verdict: the machine was busy
     closing: str | None = None  # one sentence after the insights, or in their place
 

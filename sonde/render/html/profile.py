@@ -14,7 +14,9 @@ import numpy as np
 
 from sonde.analyze.base.grouping import group, prefix_tree, rows_of, totals
 from sonde.analyze.base.nesting import depths, levels
+from sonde.analyze.samples.stack_index import StackIndex
 from sonde.columns import Array, Table, Text
+from sonde.insights.host_layers import sample_kinds
 from sonde.render.html.layers import function_class, is_interpreter, stack_classes
 from sonde.render.html.limits import Limits
 from sonde.render.html.payload import Payload
@@ -53,7 +55,9 @@ def add_profile(payload: Payload, recording: Recording, limits: Limits, origin_n
         heuristic=heuristic,
         work=stack_classes(parent, own[function[frame]]),
     )
-    rows, slot_ns = _join(samples, node, weight, limits.sample_rows)
+    judged = payload.facts.get("answers", {}).get("verdict") or {}
+    kinds = sample_kinds(StackIndex(frames, stacks), samples, bool(judged.get("crowded")))
+    rows, slot_ns = _join(samples, node, weight, kinds, limits.sample_rows)
     _add_samples(payload, samples, rows, origin_ns)
     return {
         "samples": len(samples),
@@ -163,13 +167,15 @@ def _prune(
     )
 
 
-def _join(samples: Table, node: Array, weight: Array, limit: int) -> tuple[dict[str, Array], int]:
-    """Rows of equal slot, thread, owner, stack and state; the slot grows until the rows fit."""
+def _join(
+    samples: Table, node: Array, weight: Array, kinds: Array, limit: int
+) -> tuple[dict[str, Array], int]:
+    """Rows of equal slot, thread, owner, stack, state and kind of work; the slot grows until the rows fit."""
     time = samples.array("time_ns").astype(np.int64)
     state = _codes(samples.text("state"), STATES, 0)
     who, _ = group(samples.array("thread"), samples.array("owner"))
     reason = samples.text("reason").codes.astype(np.int64)
-    what, _ = group(node, state, reason)
+    what, _ = group(node, state, reason, kinds)
     low = int(time.min()) if len(time) else 0
     span = max(1, int(time.max()) - low) if len(time) else 1
     slot_ns = 1
@@ -200,6 +206,7 @@ def _join(samples: Table, node: Array, weight: Array, limit: int) -> tuple[dict[
         "stack": node[at],
         "state": state[at],
         "reason": reason[at],
+        "kind": kinds[at],
         "weight": summed[order],
         "count": np.bincount(key, minlength=len(first))[order],
     }, slot_ns
@@ -215,6 +222,7 @@ def _add_samples(payload: Payload, samples: Table, rows: dict[str, Array], origi
         stack=rows["stack"],
         state=rows["state"],
         reason=payload.strings.column(Text(rows["reason"].astype(np.int32), reasons.values)),
+        kind=rows["kind"],
         weight=rows["weight"],
         count=rows["count"],
     )

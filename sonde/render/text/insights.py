@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.insights.bound import sentence
 from sonde.insights.engine import Report
 from sonde.insights.model import Insight, Saving
 from sonde.render.text.page import Page
@@ -16,6 +17,8 @@ def show_insights(report: Report, page: Page, name: str, everything: bool = Fals
         page.heading(f"This program is {report.bound.word}.")
         for line in report.bound.evidence:
             page.line(f"  {line}")
+    elif said := verdict_sentence(report):
+        page.heading(said)
     for number, insight in enumerate(report.insights, 1):
         page.line()
         page.heading(f"{number}. {insight.title}")
@@ -27,8 +30,8 @@ def show_insights(report: Report, page: Page, name: str, everything: bool = Fals
 def summary_lines(report: Report, most: int = 3) -> list[str]:
     """The verdict and the best findings in a line each, for the summary of a run."""
     lines = []
-    if report.bound is not None:
-        lines.append(f"This program is {report.bound.word}: {report.bound.evidence[0]}")
+    if said := verdict_sentence(report):
+        lines.append(said.rstrip("."))
     for number, insight in enumerate(report.insights[:most], 1):
         saving = f" — {saving_text(insight, report.unit)}" if insight.saving else ""
         lines.append(f"  {number}. {insight.title}{saving}")
@@ -42,9 +45,7 @@ def taken_sentence(report: Report) -> str | None:
 
 def verdict_sentence(report: Report) -> str | None:
     """One sentence for the top of a page."""
-    if report.bound is None:
-        return None
-    return f"This program is {report.bound.word}: {report.bound.evidence[0]}."
+    return sentence(report.bound, report.not_judged.get("verdict"))
 
 
 def saving_text(insight: Insight, unit: str = "step") -> str:

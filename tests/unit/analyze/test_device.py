@@ -198,7 +198,7 @@ def test_warm_up_is_the_slow_beginning() -> None:
         ([(0, 10, "gemm"), (90, 100, "gemm")], [(10, 85)], "input-bound"),
         ([(0, 50, "gemm"), (50, 100, "ncclDevKernel_AllReduce")], [], "communication-bound"),
         ([(0, 100, "gemm")], [], "compute-bound"),
-        ([(0, 100, "elementwise")], [], "memory-bound"),
+        ([(0, 100, "elementwise")], [], "kernel-bound"),
     ],
 )
 def test_verdicts(rows: list[tuple[int, int, str]], regions: list[tuple[int, int]], expected: str) -> None:

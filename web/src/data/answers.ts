@@ -124,6 +124,16 @@ export interface Losses {
   not_carried: number; // rows that are not in the page
 }
 
+export interface Verdict {
+  word: string | null;
+  sentence: string;
+  evidence: string[];
+  shares: Record<string, number>;
+  samples: number | null;
+  thread: number;
+  crowded: boolean;
+}
+
 export const OP_ROW_COLUMNS: ColumnFacts<OpRow>[] = [
   { key: "name", kind: "text", unknown: false, title: "Name", unit: "", meaning: "operator, or [memory]: what no operator allocated" },
   { key: "key", kind: "text", unknown: true, title: "Group", unit: "", meaning: "what the rows are grouped by beside the name" },
@@ -189,6 +199,7 @@ export interface Answers {
   threads: Threads;
   waits: Waits;
   losses: Losses;
+  verdict: Verdict;
 }
 
 // The columns of each view's rows, in the order of its declaration.
@@ -208,3 +219,6 @@ export const ROWS = {
   waits: "rows",
   losses: "rows",
 } as const;
+
+// The verdict: kinds of samples in the order of their codes, words for their shares, thresholds.
+export const BOUND = {"kinds": ["input", "wait", "pool", "math", "memory", "overhead"], "words": {"math": "in matrix products, convolutions and attention", "memory": "in other kernels", "overhead": "in Python, dispatch and bookkeeping", "input": "waiting for input", "pool": "waiting for other threads of the pool", "wait": "waiting for something else"}, "loss": 0.25, "pool": 0.5, "overhead": 0.5, "fewest_samples": 30};

@@ -4,7 +4,7 @@ import { useLayoutEffect, useMemo } from "preact/hooks";
 import { functionTable } from "../calc/functions";
 import { layerSums, steadyRange } from "../calc/layers";
 import { measuresOf, rowsOf } from "../calc/weights";
-import { steadyStep, verdict } from "../calc/verdict";
+import { steadyStep, verdict } from "../calc/bound";
 import { isOperator, opTable } from "../calc/ops";
 import { deviceRows } from "../calc/gpu";
 import { ExportMenu, linkItem } from "../ui/parts";
@@ -66,7 +66,7 @@ export function GuideView({ model, store, match }: ViewProps) {
         <h2>Overhead-bound or compute-bound</h2>
         <p>
           A program is compute-bound when its time is in kernels, overhead-bound when it is around them: in Python, in the framework's dispatch and in the set-up of operators.
-          {main ? <> Here the main thread spends {format.percent(main.sums[3] / main.all)} in kernels and {format.percent((main.sums[0] + main.sums[1] + main.sums[2]) / main.all)} around them. {main.sums[3] > main.sums[0] + main.sums[1] + main.sums[2] ? "Faster kernels (types, layouts, threads) pay off." : "Fewer, larger operators pay off: batching, fusion, torch.compile."}</> : null}
+          {facts.shares.overhead !== undefined && facts.shares.math !== undefined ? <> Here {format.percent(facts.shares.math + facts.shares.memory)} of the time is in kernels and {format.percent(facts.shares.overhead)} around them. {facts.shares.math + facts.shares.memory > facts.shares.overhead ? "Faster kernels (types, layouts, threads) pay off." : "Fewer, larger operators pay off: batching, fusion, torch.compile."}</> : null}
         </p>
       </div>
       <div>
@@ -133,6 +133,7 @@ function gather(model: ViewProps["model"]) {
   const mainLayers = sampled && main >= 0 ? layerSums(model, stretch, main) : null;
   return {
     said: verdict(model, null).sentence,
+    shares: verdict(model, null).shares,
     self: best ? { name: labels[best.key].name, self: best.self, share: best.self / sum } : null,
     top: largest ? { name: labels[largest.key].name, total: largest.total } : null,
     whole: rows?.whole ?? "",

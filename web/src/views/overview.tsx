@@ -2,7 +2,7 @@
 // recording itself, on one screen.
 
 import { useMemo, useRef } from "preact/hooks";
-import { verdict, steadyStep } from "../calc/verdict";
+import { verdict, steadyStep } from "../calc/bound";
 import { layerSums, steadyRange } from "../calc/layers";
 import { Canvas } from "../ui/canvas";
 import { showTooltip, hideTooltip } from "../ui/tooltip";
@@ -24,7 +24,6 @@ export function OverviewView(props: ViewProps) {
   const { model, store } = props;
   const range = store.range;
   const said = useMemo(() => verdict(model, range), [model, range?.[0], range?.[1]]);
-  const given = !range && model.facts.verdict;
   return (
     <section class="view overview" data-view="overview">
       {(model.facts.notes ?? []).length > 0 && (
@@ -39,9 +38,13 @@ export function OverviewView(props: ViewProps) {
       <div class="verdict">
         {!range && model.facts.taken_away && <p data-role="taken">{model.facts.taken_away}</p>}
         <h1 data-role="verdict">
-          <bdi>{given || said.sentence}</bdi>
+          <bdi>{said.sentence}</bdi>
         </h1>
-        <p>{given ? measured(said.sentence, model.has("samples")) : said.detail}</p>
+        {said.evidence.slice(1).map((line) => (
+          <p>
+            <bdi>{line}</bdi>
+          </p>
+        ))}
       </div>
       <Insights {...props} />
       <div class="cards">
@@ -55,11 +58,6 @@ export function OverviewView(props: ViewProps) {
       </p>
     </section>
   );
-}
-
-// The page's own sentence below the given verdict: what was measured, without a second word for the bound.
-function measured(sentence: string, sampled: boolean): string {
-  return sentence.replace(/^(Bound by [^:]+|No single bound): /, `By ${sampled ? "samples" : "the trace"}: `);
 }
 
 function go(store: ViewProps["store"], view: string) {
