@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sonde.columns import Array, Table, Text
+from sonde.columns import Array, Table
 from sonde.ingest.agent.frame_table import FrameTable
 from sonde.ingest.agent.log import RawLog, RawModules
 from sonde.ingest.agent.modules import with_modules
@@ -19,6 +19,7 @@ from sonde.ingest.agent.process import ProcessTables, assemble_process
 from sonde.ingest.agent.process_table import ProcessFacts, order, process_rows
 from sonde.ingest.agent.stack_table import StackTable
 from sonde.store import build
+from sonde.store.losses import Loss, loss_table
 
 __all__ = ["ProcessFacts", "assemble"]
 
@@ -64,11 +65,5 @@ def _numbered(count: int) -> Array:
 
 def _unnamed_libraries(missing: Mapping[str, str]) -> Table:
     path, why = next(iter(missing.items()))
-    return build.table(
-        "losses",
-        process=[-1],
-        cause=Text.of(["symbols_missing"]),
-        count=[len(missing)],
-        unit=Text.of(["files"]),
-        detail=Text.of([f"functions of these libraries have no names; the first is {path}: {why}"]),
-    )
+    why = f"functions of these libraries have no names; the first is {path}: {why}"
+    return loss_table([Loss(-1, "symbols_missing", len(missing), "files", why)])

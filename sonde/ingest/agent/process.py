@@ -22,6 +22,7 @@ from sonde.ingest.agent.runtime_answers import with_answers_running
 from sonde.ingest.agent.sample_stacks import SampleStacks, Stacked, exact_nodes
 from sonde.ingest.agent.stack_table import StackTable
 from sonde.store import build
+from sonde.store.losses import Loss, loss_table
 
 ANCHORS = ["none", "missed", "hit"]
 _WALK_DETAIL = {
@@ -229,15 +230,8 @@ def _loss_rows(
     if kernel_missing:
         in_kernel = np.concatenate([[False], (log.nodes.flags & FLAG_KERNEL) != 0])
         _add(total, details, "kernel_names", int(in_kernel[log.samples.native].sum()), kernel_missing)
-    keys = list(total)
-    return build.table(
-        "losses",
-        len(keys),
-        process=np.full(len(keys), process),
-        cause=Text.of([cause for cause, _ in keys]),
-        count=[total[key] for key in keys],
-        unit=Text.of([unit for _, unit in keys]),
-        detail=Text.of([details[key] for key in keys]),
+    return loss_table(
+        Loss(process, cause, count, unit, details[cause, unit]) for (cause, unit), count in total.items()
     )
 
 

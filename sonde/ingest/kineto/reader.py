@@ -35,7 +35,7 @@ from sonde.ingest.kineto.trace_library import (
     NativeTrace,
 )
 from sonde.link import link
-from sonde.store import build
+from sonde.store.losses import Loss, loss_table
 from sonde.store.meta import Clock as MetaClock
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
@@ -246,15 +246,7 @@ def _losses(trace: NativeTrace, lost: dict[str, int], ops: Ops, device: Device) 
                 "the External id of a host call is not that of an op around it; linked by time instead",
             )
         )
-    return build.table(
-        "losses",
-        len(rows),
-        process=[-1] * len(rows),
-        cause=[r[0] for r in rows],
-        count=[r[1] for r in rows],
-        unit=[r[2] for r in rows],
-        detail=[r[3] for r in rows],
-    )
+    return loss_table(Loss(-1, *row) for row in rows)
 
 
 def _meta(

@@ -15,7 +15,7 @@ from typing import Any
 
 from sonde.errors import InputError
 from sonde.ingest.plain_bytes import read_whole
-from sonde.store import build
+from sonde.store.losses import Loss, loss_table
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
 from sonde.version import __version__
@@ -46,14 +46,8 @@ def sniff(head: bytes) -> bool:
 def read(path: Path) -> Recording:
     """The statistics in `path` as a recording without tables."""
     rows = aggregate_rows(path)
-    missing = build.table(
-        "losses",
-        process=[-1],
-        cause=["no_times"],
-        count=[len(rows)],
-        unit=["rows"],
-        detail=["aggregate statistics tell how often and how long, not when: import the trace for that"],
-    )
+    why = "aggregate statistics tell how often and how long, not when: import the trace for that"
+    missing = loss_table([Loss(-1, "no_times", len(rows), "rows", why)])
     details = {"aggregate": [asdict(row) for row in rows]}
     meta = Meta(sonde_version=__version__, source="mxnet-aggregate", program=path.name, details=details)
     return Recording(meta, {"losses": missing}, path)

@@ -24,6 +24,7 @@ from sonde.errors import InputError
 from sonde.ingest.plain_bytes import read_whole
 from sonde.link import link
 from sonde.store import build
+from sonde.store.losses import Loss, loss_table
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
 from sonde.version import __version__
@@ -193,13 +194,4 @@ def _counters(events: list[dict[str, Any]], lost: Counter[str]) -> Table:
 
 
 def _losses(lost: Counter[str]) -> Table:
-    causes = [cause for cause, count in lost.items() if count]
-    return build.table(
-        "losses",
-        row_count=len(causes),
-        process=[0] * len(causes),
-        cause=causes,
-        count=[lost[c] for c in causes],
-        unit=["events"] * len(causes),
-        detail=[_LOST[c] for c in causes],
-    )
+    return loss_table(Loss(0, cause, n, "events", _LOST[cause]) for cause, n in lost.items() if n)

@@ -22,6 +22,7 @@ from sonde.ingest.observers.roster import Roster
 from sonde.record.inside.events import FORWARD, PHASE_NAMES, TRAIN_STEP
 from sonde.record.inside.log import read_lines
 from sonde.store import build
+from sonde.store.losses import Loss, loss_table
 
 MARK_KINDS = ("step", "epoch", "region", "phase", "window", "compile", "gc", "pause", "tensors", "settings")
 OWN_MEMBERS = ("kind", "name", "number", "start_ns", "end_ns", "tid")
@@ -77,7 +78,7 @@ def tables(logs: list[ProcessMarks], roster: Roster) -> tuple[Table, Table]:
     """`marks` and `losses` of all logs."""
     marks: list[tuple[Any, ...]] = []
     parts: list[Table] = []
-    losses: list[tuple[Any, ...]] = []
+    losses: list[Loss] = []
     for log in logs:
         process = roster.process(log.pid)
         for row in sorted(log.marks, key=lambda row: (row["start_ns"], -row["end_ns"])):
@@ -103,14 +104,14 @@ def tables(logs: list[ProcessMarks], roster: Roster) -> tuple[Table, Table]:
         closed = {row["number"] for row in log.marks if row["kind"] == "window" and row["name"] != "open"}
         for number in sorted(opened - closed):
             detail = f"the process ended while window {number} was open"
-            losses.append((process, "window_unfinished", 1, "windows", detail))
+            losses.append(Loss(process, "window_unfinished", 1, "windows", detail))
         for row in log.losses:
-            losses.append((process, row["cause"], row["count"], row["unit"], row["detail"]))
+            losses.append(Loss(process, row["cause"], row["count"], row["unit"], row["detail"]))
     columns = ("mark", "process", "thread", "kind", "name", "number", "start_ns", "end_ns", "extra")
     table = build.concat("marks", [_table("marks", columns, marks), *parts])
     order = np.lexsort((-table.array("end_ns"), table.array("start_ns"), table.array("process")))
     table = table.take(order).with_columns(mark=np.arange(len(table), dtype=np.int32))
-    return table, _table("losses", ("process", "cause", "count", "unit", "detail"), losses)
+    return table, loss_table(losses)
 
 
 def _phases(events: Events, process: int, roster: Roster) -> Table:

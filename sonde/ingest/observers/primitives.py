@@ -18,6 +18,7 @@ from sonde.errors import SondeError
 from sonde.ingest.observers.roster import Roster
 from sonde.ingest.verbose import onednn_log
 from sonde.store import build
+from sonde.store.losses import Loss, loss_table
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def read_primitives(raw: Path, roster: Roster) -> Primitives:
         try:
             found, tids = onednn_log.read_stamped(path, process)
         except SondeError as error:
-            losses.append(_loss(process, "primitives_empty", str(error)))
+            losses.append(loss_table([Loss(process, "primitives_empty", 1, "windows", str(error))]))
             continue
         number = {tid: roster.thread(process, tid) for tid in np.unique(tids).tolist()}
         threads = np.array([number[tid] for tid in tids.tolist()], np.int32)
@@ -53,9 +54,3 @@ def read_primitives(raw: Path, roster: Roster) -> Primitives:
     table = build.concat("primitives", parts)
     table = table.with_columns(primitive=np.arange(len(table), dtype=np.int64))
     return Primitives(table, build.concat("losses", losses), versions, details)
-
-
-def _loss(process: int, cause: str, detail: str) -> Table:
-    return build.table(
-        "losses", process=[process], cause=[cause], count=[1], unit=["windows"], detail=[detail]
-    )

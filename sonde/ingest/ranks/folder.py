@@ -27,6 +27,7 @@ from sonde.ingest import Failure, Survey, survey
 from sonde.ingest.ranks import engines, wording
 from sonde.ingest.ranks.merge import merged
 from sonde.store import build
+from sonde.store.losses import Loss, loss_table
 from sonde.store.recording import Recording
 
 MAX_OPEN = 64  # more traces than this are compared by their summaries
@@ -204,14 +205,8 @@ def _ranked(recording: Recording, rank: int) -> Recording:
 
 
 def _with_loss(recording: Recording, count: int, detail: str) -> Recording:
-    row = build.table(
-        "losses",
-        process=[-1],
-        cause=["traces_left_out"],
-        count=[count],
-        unit=["files"],
-        detail=[detail or "traces of the folder that are not part of the run opened"],
-    )
+    why = detail or "traces of the folder that are not part of the run opened"
+    row = loss_table([Loss(-1, "traces_left_out", count, "files", why)])
     tables = {t.name: t for t in recording.tables()}
     tables["losses"] = build.concat("losses", [tables["losses"], row])
     return Recording(recording.meta, tables, recording.path)

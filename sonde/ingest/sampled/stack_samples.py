@@ -18,6 +18,7 @@ from sonde.columns import Interner, Table, Text
 from sonde.errors import InputError
 from sonde.link import link
 from sonde.store import build
+from sonde.store.losses import Loss, loss_table
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
 from sonde.version import __version__
@@ -147,15 +148,7 @@ class StackSamples:
                 state=Text.full(len(self.time_ns), "running"),
                 weight_ns=self.weight_ns,
             ),
-            "losses": build.table(
-                "losses",
-                len(self.losses),
-                process=[-1] * len(self.losses),
-                cause=list(self.losses),
-                count=[n for n, _, _ in self.losses.values()],
-                unit=[u for _, u, _ in self.losses.values()],
-                detail=[d for _, _, d in self.losses.values()],
-            ),
+            "losses": loss_table(Loss(-1, cause, *rest) for cause, rest in self.losses.items()),
         }
         meta = Meta(
             sonde_version=__version__,

@@ -18,6 +18,7 @@ from sonde.ingest.verbose import mkl_log
 from sonde.ingest.verbose.onednn_grammar import Call, Remark, split_prefix
 from sonde.link import link
 from sonde.store import build
+from sonde.store.losses import Loss, loss_table
 from sonde.store.meta import Clock, Meta
 from sonde.store.recording import Recording
 from sonde.version import __version__
@@ -223,16 +224,7 @@ class Rows:
             threads=np.array(self._threads, np.int32)[codes],
             **texts,
         )
-        found = notes.losses()
-        losses = build.table(
-            "losses",
-            len(found),
-            process=[process] * len(found),
-            cause=[f[0] for f in found],
-            count=[f[1] for f in found],
-            unit=[f[2] for f in found],
-            detail=[f[3] for f in found],
-        )
+        losses = loss_table(Loss(process, *row) for row in notes.losses())
         meta = Meta(
             sonde_version=__version__,
             source="onednn",

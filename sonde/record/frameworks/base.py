@@ -17,8 +17,7 @@ from sonde.ingest.observers.roster import Roster
 from sonde.link.numbering import Numbering, renumbered
 from sonde.rawfolder import Kind
 from sonde.record.inside.options import ObserveOptions
-
-Loss = tuple[int, str, int, str, str]  # process, cause, count, unit, detail
+from sonde.store.losses import Loss
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Reading:
     losses: list[Loss] = field(default_factory=list)
 
     def lose(self, process: int, cause: str, count: int, unit: str, detail: str) -> None:
-        self.losses.append((process, cause, count, unit, detail))
+        self.losses.append(Loss(process, cause, count, unit, detail))
 
     def numbered(self, tables: Mapping[str, Table], process: int) -> dict[str, Table]:
         """The tables of one source of `process` with the recording's identities."""

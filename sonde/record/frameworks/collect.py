@@ -19,9 +19,10 @@ from sonde.ingest.observers import marks as mark_files
 from sonde.ingest.observers import native_marks
 from sonde.ingest.observers.primitives import read_primitives
 from sonde.ingest.observers.roster import Roster
-from sonde.record.frameworks.base import Loss, Reading
+from sonde.record.frameworks.base import Reading
 from sonde.record.frameworks.known import FRAMEWORKS
 from sonde.store import build
+from sonde.store.losses import Loss, loss_table
 
 PER_SOURCE = ("ops", "memory", "kernels", "launches", "counters", "losses")
 
@@ -58,7 +59,7 @@ def framework_tables(raw: Path, processes: Table | None = None, threads: Table |
     tables["marks"] = marks
     primitives = read_primitives(raw, roster)
     tables["primitives"] = primitives.table
-    tables["losses"] = build.concat("losses", [said, _losses(losses), tables["losses"], primitives.losses])
+    tables["losses"] = build.concat("losses", [said, loss_table(losses), tables["losses"], primitives.losses])
     tables["processes"], tables["threads"] = roster.processes(), roster.threads()
     versions = {name: value for log in logs for name, value in log.versions.items()} | primitives.versions
     uncertainty = max((window.uncertainty_ns for window in found), default=0)
@@ -84,9 +85,8 @@ def _trouble(raw: Path, roster: Roster) -> list[Loss]:
     found = []
     for pid, _, path in rawfolder.TROUBLE.find(raw):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        found.append(
-            (roster.process(pid), "observer_failed", len(lines), "events", lines[0] if lines else "")
-        )
+        why = lines[0] if lines else ""
+        found.append(Loss(roster.process(pid), "observer_failed", len(lines), "events", why))
     return found
 
 
@@ -103,7 +103,7 @@ def _not_entered(roster: Roster, entered: set[int]) -> list[Loss]:
         flag = _isolating_flag(command or "")
         if pid not in entered and flag:
             detail = f"python {flag} ignores PYTHONPATH or sitecustomize: no steps, no operator windows"
-            found.append((number, "bootstrap_not_entered", 1, "processes", detail))
+            found.append(Loss(number, "bootstrap_not_entered", 1, "processes", detail))
     return found
 
 
@@ -131,12 +131,3 @@ def _isolating_flag(command: str) -> str | None:
                 takes_value = word.endswith(letter)
                 break
     return None
-
-
-def _losses(rows: list[Loss]) -> Table:
-    if not rows:
-        return build.empty("losses")
-    names = ("process", "cause", "count", "unit", "detail")
-    return build.table(
-        "losses", len(rows), **dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    )

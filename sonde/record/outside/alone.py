@@ -17,6 +17,7 @@ from sonde.record.outside.sources import source_table
 from sonde.redact import hide_command
 from sonde.store import build
 from sonde.store.files import make_private
+from sonde.store.losses import Loss, loss_table
 from sonde.store.meta import Clock, Meta
 from sonde.store.writer import write_tables
 from sonde.version import __version__
@@ -27,9 +28,7 @@ NO_AGENT = "made by sonde.profile() without `sonde run`: no sampled stacks, no w
 def write_recording(folder: Path, command: list[str], start_ns: int) -> Path:
     """Turn what the observers left in `folder`/raw into the tables of a recording."""
     found = framework_tables(folder / rawfolder.FOLDER)
-    missing = build.table(
-        "losses", process=[-1], cause=["no_agent"], count=[1], unit=["processes"], detail=[NO_AGENT]
-    )
+    missing = loss_table([Loss(-1, "no_agent", 1, "processes", NO_AGENT)])
     tables = link_recording(found.tables)
     tables["losses"] = build.concat("losses", [tables["losses"], missing])
     shown = hide_command(command)

@@ -10,7 +10,6 @@ import contextlib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from sonde.ingest.agent import ProcessFacts, assemble
 from sonde.ingest.agent.decode import read_raw_log
 from sonde.ingest.agent.ended import read_ended, with_ended
 from sonde.ingest.agent.log import RawLog
-from sonde.ingest.agent.modules import read_module_names
+from sonde.ingest.agent.modules import module_names, raw_modules
 from sonde.link import link_recording
 from sonde.record.frameworks.collect import Told, framework_tables
 from sonde.record.outside.adopted import Left
@@ -33,13 +32,12 @@ from sonde.record.outside.sources import source_table
 from sonde.record.outside.surroundings import epoch_offset
 from sonde.store import build
 from sonde.store.files import FILE_NAME, Folder, make_private
+from sonde.store.losses import Loss, loss_table
 from sonde.store.meta import Meta
 from sonde.store.reader import open_recording
 from sonde.store.recording import Recording
 from sonde.store.writer import write_tables
 from sonde.symbols.resolver import Resolver
-
-Loss = tuple[int, str, int, str, str]  # process, cause, count, unit, detail
 
 
 def recover(folder: Path, source: bool = False) -> Recording:
@@ -84,7 +82,7 @@ def finalise(
         tables["counters"] = build.concat("counters", [tables["counters"], _waited(tables, result)])
     losses += _process_losses(folder, logs, tables, result)
     tables["losses"] = build.concat(
-        "losses", [tables["losses"], framework.tables["losses"], _loss_table(losses)]
+        "losses", [tables["losses"], framework.tables["losses"], loss_table(losses)]
     )
     tables["sources"] = source_table(tables, meta) if source else build.empty("sources")
     write_tables(folder, tables.values())
@@ -130,16 +128,16 @@ def _process_losses(
     losses: list[Loss] = []
     unfollowed = read_unfollowed(folder)
     for (program, reason), number in Counter((one.program, one.reason) for one in unfollowed).items():
-        losses.append((-1, "not_followed", number, "processes", f"{program}: {reason}"))
+        losses.append(Loss(-1, "not_followed", number, "processes", f"{program}: {reason}"))
     left = result.left if result else ()
     for one in left:
         why = f"{one.pid} ({one.program}); when it has ended: sonde recover {folder.name}"
-        losses.append((-1, "still_running", 1, "processes", why))
+        losses.append(Loss(-1, "still_running", 1, "processes", why))
     running = {one.pid for one in left}
     cut = [log.header.pid for log in logs if log.footer is None and log.header.pid not in running]
     if cut:
         why = f"killed or crashed, the first is {cut[0]}: up to half a second before its end is missing"
-        losses.append((-1, "log_without_end", len(cut), "processes", why))
+        losses.append(Loss(-1, "log_without_end", len(cut), "processes", why))
     seen = account(tables)
     processes = tables["processes"]
     logged = {log.header.pid for log in logs} | {one.pid for one in unfollowed}
@@ -148,14 +146,14 @@ def _process_losses(
     )
     if short:
         why = "ended before they were sampled: only their CPU time is known"
-        losses.append((-1, "too_short", short, "processes", why))
+        losses.append(Loss(-1, "too_short", short, "processes", why))
     if seen.is_missing:
         why = f"{seen.missing_ns / 1e9:.2f} s of {(seen.whole_ns or 0) / 1e9:.2f} s of CPU time are in no sample: "
         why += "of processes that were killed or not followed, or the log could not be written"
-        losses.append((-1, "cpu_ms_missing", round(seen.missing_ns / 1e6), "ms", why))
+        losses.append(Loss(-1, "cpu_ms_missing", round(seen.missing_ns / 1e6), "ms", why))
     if seen.is_surplus:
         why = "samples stand for more CPU time than the system counted for their process"
-        losses.append((-1, "cpu_ms_too_many", round(seen.surplus_ns / 1e6), "ms", why))
+        losses.append(Loss(-1, "cpu_ms_too_many", round(seen.surplus_ns / 1e6), "ms", why))
     return losses
 
 
@@ -166,13 +164,13 @@ def _read_logs(raw: Path) -> tuple[list[RawLog], list[Loss]]:
         try:
             logs.append(read_raw_log(path))
         except InputError as error:
-            losses.append((-1, "log_unreadable", 1, "logs", error.message))
+            losses.append(Loss(-1, "log_unreadable", 1, "logs", error.message))
     return logs, losses
 
 
 def _tables(raw: Path, logs: list[RawLog], result: LaunchResult | None) -> dict[str, Table]:
     pids = {log.header.pid for log in logs}
-    modules = {pid: read_module_names(raw / rawfolder.MODULES.name(pid)) for pid in pids}
+    modules = {pid: raw_modules(module_names(raw / rawfolder.MODULES.name(pid))) for pid in pids}
     facts = {result.pid: ProcessFacts(exit_code=result.exit_code)} if result else {}
     return assemble(logs, Resolver(), modules, facts)
 
@@ -186,12 +184,6 @@ def _with_framework(tables: dict[str, Table], framework: Told) -> dict[str, Tabl
     joined = {**tables, **{n: t for n, t in told.items() if n not in apart}, "marks": marks}
     joined["counters"] = build.concat("counters", [tables["counters"], told["counters"]])
     return joined
-
-
-def _loss_table(losses: Iterable[Loss]) -> Table:
-    rows = list(losses)
-    process, cause, count, unit, detail = zip(*rows, strict=True) if rows else ((), (), (), (), ())
-    return build.table("losses", process=process, cause=cause, count=count, unit=unit, detail=detail)
 
 
 def _finished(

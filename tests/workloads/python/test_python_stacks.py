@@ -22,7 +22,7 @@ from sonde.export.collapsed import collapsed_lines
 from sonde.export.profile import profile_of
 from sonde.ingest.agent import assemble
 from sonde.ingest.agent.decode import read_raw_log
-from sonde.ingest.agent.modules import read_module_names
+from sonde.ingest.agent.modules import module_names, raw_modules
 from sonde.native import agent_path
 from sonde.record.inside.options import ObserveOptions
 from sonde.record.outside.environment import python_environment
@@ -73,7 +73,9 @@ def profile(script: str, cpu_s: float, folder: Path, observe: bool = False) -> P
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stderr[-2000:]
     logs = [read_raw_log(path) for path in sorted(raw.glob("*.slog"))]
-    modules = {log.header.pid: read_module_names(raw / f"{log.header.pid}.modules.jsonl") for log in logs}
+    modules = {
+        log.header.pid: raw_modules(module_names(raw / f"{log.header.pid}.modules.jsonl")) for log in logs
+    }
     return Profile(assemble(logs, Resolver(folder / "cache"), modules))
 
 

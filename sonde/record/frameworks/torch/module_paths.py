@@ -7,11 +7,10 @@ moment, and the root whose call is under way where that is known.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from pathlib import Path
 
-from sonde.record.inside.log import read_lines
+from sonde.ingest.agent.modules import module_names
 
 
 class ModulePaths:
@@ -26,18 +25,8 @@ class ModulePaths:
     def read(path: Path) -> ModulePaths:
         """Read the file; missing or torn files give fewer answers, never an error."""
         paths = ModulePaths()
-        if path.exists():
-            for line in read_lines(str(path)):
-                try:
-                    row = json.loads(line)
-                    paths.add(
-                        row["time_ns"],
-                        row["pointer"],
-                        row["path"] or row["class"],
-                        row.get("root", row["pointer"]),
-                    )
-                except (ValueError, KeyError, TypeError):
-                    continue
+        for one in module_names(path):
+            paths.add(one.time_ns, one.pointer, one.name, one.root)
         return paths
 
     def add(self, time_ns: int, pointer: int, path: str, root: int) -> None:

@@ -22,6 +22,7 @@ from sonde.link import link_calls
 from sonde.link.forward import NODE
 from sonde.record.frameworks.base import Reading, SourceTables
 from sonde.store import build
+from sonde.store.losses import Loss, loss_table
 
 RECORD = np.dtype(
     [
@@ -89,29 +90,15 @@ def read_calls(path: Path, process: int, roster: Roster, first_op: int) -> Calls
     ]
     ops = _ops(records[named], tid[named], known, process, roster, first_op)
     marks = _windows(records, process, roster, tid, ops)
-    rows = [(cause, count, detail) for cause, count, detail in losses if count]
-    return Calls(ops, marks, _losses(process, rows))
+    rows = [Loss(process, cause, count, "calls", detail) for cause, count, detail in losses if count]
+    return Calls(ops, marks, loss_table(rows))
 
 
 def read_notes(path: Path, process: int) -> Table:
     """raw/PID.shapes.txt or raw/shapes.txt: why a process, or the whole job, has no shapes."""
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return _losses(process, [("shapes_unavailable", 1, lines[0] if lines else "")], "processes")
-
-
-def _losses(process: int, rows: list[tuple[str, int, str]], unit: str = "calls") -> Table:
-    if not rows:
-        return build.empty("losses")
-    cause, count, detail = zip(*rows, strict=True)
-    return build.table(
-        "losses",
-        len(rows),
-        process=[process] * len(rows),
-        cause=cause,
-        count=count,
-        unit=[unit] * len(rows),
-        detail=detail,
-    )
+    why = lines[0] if lines else ""
+    return loss_table([Loss(process, "shapes_unavailable", 1, "processes", why)])
 
 
 def _records(path: Path) -> tuple[Array, Array]:
