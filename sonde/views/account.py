@@ -21,7 +21,9 @@ class SliceRow:
     line: Annotated[int, Column("line", meaning="that line, -1 when there is none")]
     function: Annotated[str, Column("function", meaning="the function that it is in")]
     place: Annotated[str, Column("place", meaning="function, file and line for people")]
-    modules: Annotated[list[str], Column("modules", meaning="innermost modules around it, most time first")]
+    modules: Annotated[
+        str | None, Column("modules", meaning="innermost modules around it, most time first, comma-separated")
+    ]
     kind: Annotated[str, Column("kind", meaning="kind of work, one short word")]
     work: Annotated[str, Column("work", meaning="the same for people")]
     ms: Annotated[float, Column("wall", "ms", "wall time of the stepping thread")]
@@ -59,7 +61,7 @@ def data(recording: Recording, options: ShowOptions) -> AccountAnswer:
             s.place.line,
             s.place.function,
             s.place.label,
-            list(s.modules),
+            ", ".join(s.modules) or None,
             s.kind,
             s.title,
             s.ns / 1e6,

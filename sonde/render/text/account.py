@@ -63,7 +63,6 @@ def _headline(data: dict[str, Any]) -> str:
     return text + "."
 
 
-def _modules(names: list[str]) -> str:
-    if len(names) > 1:
-        return f"{names[0]} and {len(names) - 1} more"
-    return names[0] if names else ""
+def _modules(names: str | None) -> str:
+    first, _, more = (names or "").partition(", ")
+    return f"{first} and {more.count(', ') + 1} more" if more else first
