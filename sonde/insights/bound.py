@@ -75,7 +75,7 @@ def sentence(bound: Bound | None, missing: str | None) -> str | None:
 def _host_bound(subject: Subject) -> Bound:
     try:
         samples, weight, thread = subject.host.samples, subject.host.weight, subject.thread
-        what = "a steady step is"
+        what = "a steady step is" if subject.unit == "step" else "the main thread is"
     except NotEnough as missing:
         if str(missing) != RECORD_STEPS:
             raise

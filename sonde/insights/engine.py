@@ -2,7 +2,7 @@
 
 Enters: a recording. Leaves: a `Report`. A rule that raises anything but `NotEnough` is a defect of ours: it is
 listed in `failed`, and the other rules still speak.
-Order: expected saving × confidence. Savings that overlap are counted once (see `recombine`).
+Order: the least that a change is sure to save comes first. Savings that overlap are counted once (see `recombine`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sonde.analyze.account.slices import Account
 from sonde.analyze.recording.taken_away import TakenAway
 from sonde.errors import SondeError
+from sonde.insights.account import account
 from sonde.insights.bound import Bound, bound_of
+from sonde.insights.cards import completed
+from sonde.insights.floors import Headroom, headroom
 from sonde.insights.model import Insight, NotEnough
 from sonde.insights.recombine import merged, remaining_ms
 from sonde.insights.rule import Finding, Rule
@@ -24,7 +28,7 @@ from sonde.store.recording import Recording
 T = TypeVar("T")
 WEIGHT = {"high": 1.0, "medium": 0.7, "low": 0.4}
 # A finding whose saving only a trial can tell ranks as if it saved this share of the step.
-UNKNOWN_SHARE = 0.05
+UNKNOWN_SHARE = 0.02
 LEAST_SHARE = 0.01  # of the step: what is left below it, after overlaps, is no finding (ours)
 
 
@@ -38,10 +42,12 @@ class Report:
     not_applicable: tuple[str, ...]  # rules for the other kind of program
     failed: dict[str, str]  # rule → exception: a defect of Sonde
     step_ms: float | None
-    unit: str  # what `step_ms` is the time of: step, or trace where no steps are named
+    unit: str  # what `step_ms` is the time of: step, or trace or run where there are no steps
     remaining_ms: float | None  # step time after all fixes, savings on one chain recombined
     bound: Bound | None
     taken: TakenAway | None = None  # time in which the stepping thread was ready but off the CPU
+    account: Account | None = None  # None: nothing was sampled
+    headroom: Headroom | None = None
 
 
 def judge(recording: Recording, rules: Sequence[Rule] = RULES) -> Report:
@@ -69,17 +75,22 @@ def judge(recording: Recording, rules: Sequence[Rule] = RULES) -> Report:
             if not mine:
                 silent.append(rule.name)
     step_ms = _asked(lambda: subject.step_ms)
-    try:
-        bound = bound_of(subject)
-    except NotEnough as missing:
-        bound, not_judged["verdict"] = None, str(missing)
-    except SondeError as error:
-        bound, not_judged["verdict"] = None, error.message
-    except Exception as error:
-        bound = None
-        failed["verdict"] = f"{type(error).__name__}: {error}"
-    kept = merged(subject, found, LEAST_SHARE)
-    kept.sort(key=lambda finding: -rank(finding.insight, step_ms))
+
+    def sure(name: str, question: Callable[[], T]) -> T | None:
+        try:
+            return question()
+        except NotEnough as missing:
+            not_judged[name] = str(missing)
+        except SondeError as error:
+            not_judged[name] = error.message
+        except Exception as error:
+            failed[name] = f"{type(error).__name__}: {error}"
+        return None
+
+    bound = sure("verdict", lambda: bound_of(subject))
+    divided = sure("account", lambda: account(subject))
+    kept = [completed(subject, rules, finding) for finding in merged(subject, found, LEAST_SHARE)]
+    kept.sort(key=lambda finding: rank(finding.insight), reverse=True)
     left = remaining_ms(subject, kept, step_ms) if step_ms else None
     return Report(
         tuple(f.insight for f in kept),
@@ -88,19 +99,24 @@ def judge(recording: Recording, rules: Sequence[Rule] = RULES) -> Report:
         tuple(elsewhere),
         failed,
         step_ms,
-        "trace" if subject.has_device and not _asked(lambda: subject.names_steps) else "step",
+        _asked(lambda: subject.unit) or "step",
         left,
         bound,
         _asked(lambda: subject.taken),
+        divided,
+        None if divided is None else sure("headroom", lambda: headroom(subject, divided)),
     )
 
 
-def rank(insight: Insight, step_ms: float | None) -> float:
-    """Expected saving × confidence, as a share of the step."""
-    share = UNKNOWN_SHARE if insight.saving is None else insight.saving.share
+def rank(insight: Insight) -> tuple[float, float]:
+    """What is sure to be saved as a share of the step, weighted; then the middle of what is expected."""
+    if insight.saving is None:
+        return 0.0, UNKNOWN_SHARE * WEIGHT[insight.confidence]
+    low, middle = insight.saving.low_share, insight.saving.share
     if insight.resource == "once":
-        share *= 0.1  # paid once per run: of interest, but never before what every step pays
-    return share * WEIGHT[insight.confidence]
+        low, middle = 0.1 * low, 0.1 * middle  # paid once per run: never before what every step pays
+    weight = WEIGHT[insight.confidence]
+    return (low * weight if low > 0 else low), middle * weight
 
 
 def _asked(question: Callable[[], T]) -> T | None:

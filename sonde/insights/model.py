@@ -35,11 +35,16 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Saving:
-    """How much shorter a steady step (for `once`: the run) would be."""
+    """How much shorter a steady step (for `once`: the run) would be; `low_ms` below 0: it may be slower."""
 
     low_ms: float
     high_ms: float
     of_ms: float  # the step (or run) that the saving is taken from
+
+    @property
+    def low_share(self) -> float:
+        """The lower end as a share of the step; below 0 it may be slower."""
+        return self.low_ms / self.of_ms if self.of_ms > 0 else 0.0
 
     @property
     def share(self) -> float:
@@ -79,3 +84,7 @@ class Insight:
     fix: str
     experiment: Experiment
     resource: Resource = "host"
+    way: str = ""  # how the time is won: once, less often, in bulk, …; the engine fills in the rule's
+    work: str = ""  # kind of work with most of the claimed time, as in the account
+    file: str = ""  # the user's line with most of it
+    line: int = -1

@@ -41,3 +41,6 @@ class Rule:
     judge: Callable[[Subject], Iterator[Finding]]
     scope: Scope = "any"  # gpu: only where device events were recorded; cpu: only where there are none
     breadth: int = 1
+    trial: bool = (
+        False  # whether the fix wins depends on hardware or library: it may be slower, a trial must tell
+    )

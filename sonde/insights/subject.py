@@ -19,11 +19,21 @@ from typing import Any
 import numpy as np
 
 from sonde import json_text
+from sonde.analyze.account.extent import run_extent
+from sonde.analyze.account.slices import Sliced, sliced
+from sonde.analyze.account.stack_kinds import kind_of_samples
 from sonde.analyze.base.intervals import Spans, union
 from sonde.analyze.device.achieved import device_name_in
 from sonde.analyze.ranks.comparison import GpuSummary, gpu_summary
 from sonde.analyze.ranks.summary import summaries
-from sonde.analyze.recording.taken_away import TakenAway, levelled, pieces_of, stepping_thread, taken_away
+from sonde.analyze.recording.taken_away import (
+    TakenAway,
+    levelled,
+    main_thread,
+    pieces_of,
+    stepping_thread,
+    taken_away,
+)
 from sonde.analyze.samples.stack_index import Mask, StackIndex
 from sonde.analyze.steps.program import StepReport, step_reports
 from sonde.columns import Array, Table
@@ -91,7 +101,41 @@ class Subject:
         return max(reports, key=lambda r: (len(r.steps), -r.process))
 
     @cached_property
+    def process(self) -> int:
+        """The process that makes the steps, else that of the main thread."""
+        with contextlib.suppress(NotEnough):
+            return self.report.process
+        threads = self.table("threads")
+        rows = np.flatnonzero(threads.array("thread") == main_thread(self.table("marks"), threads))
+        if not len(rows):
+            raise NotEnough(RECORD_STEPS)
+        return int(threads.array("process")[rows[0]])
+
+    @cached_property
+    def unit(self) -> str:
+        """What figures are of: a step, the trace of a device, or the run where there are no steps."""
+        if self.has_device:
+            return "step" if self.names_steps else "trace"
+        try:
+            return "step" if len(self._steps[0]) else "run"
+        except NotEnough:
+            return "run"
+
+    @cached_property
     def _steady(self) -> tuple[Array, Array]:
+        """Start and end of the steady steps; without steps the run is one, its imports and start set apart."""
+        try:
+            return self._steps
+        except NotEnough:
+            if self.has_device:
+                raise
+            spans = run_extent(self.table("samples"), self.table("threads"), self.thread, self.stacks)
+            if not len(spans):
+                raise
+            return spans.starts, spans.ends
+
+    @cached_property
+    def _steps(self) -> tuple[Array, Array]:
         """Start and end of the steady steps that no window slowed (see `StepReport.steady_spans`)."""
         start, end = self.report.steady_spans()
         if len(start) < FEWEST_STEPS:
@@ -116,6 +160,11 @@ class Subject:
     @cached_property
     def steady_steps(self) -> int:
         return len(self._steady[0])
+
+    @property
+    def step_starts(self) -> Array:
+        """When each steady step begins."""
+        return self._steady[0]
 
     @cached_property
     def taken(self) -> TakenAway:
@@ -161,10 +210,20 @@ class Subject:
     @cached_property
     def thread(self) -> int:
         """The thread that makes the steps."""
-        found = stepping_thread(self.table("marks"), self.table("threads"), self.report.process)
+        found = stepping_thread(self.table("marks"), self.table("threads"), self.process)
         if found < 0:
             raise NotEnough("the thread that makes the steps is not known")
         return found
+
+    @cached_property
+    def judged_stacks(self) -> Sliced:
+        """Kind of work and line of every stack (`sonde.analyze.account`)."""
+        return sliced(self.stacks, self.table("samples"), self.thread)
+
+    @cached_property
+    def host_kinds(self) -> Array:
+        """Code of the kind of work of each host sample."""
+        return kind_of_samples(self.host.samples, self.host.stack, self.judged_stacks.kinds)
 
     def in_steady(self, time_ns: Array) -> Mask:
         """Which moments fall into steady steps."""
@@ -265,7 +324,8 @@ class Subject:
         shortest, longest = sorted((self.step_ns, self.mean_step_ns))
         most = min(share.high * high, 1.0)
         most = 1 - (1 - most) * (1 - REST_GETS_FASTER * most)
-        return Saving(min(share.low * low, most) * shortest / 1e6, most * longest / 1e6, longest / 1e6)
+        least = share.low * low if low >= 0 else share.high * low
+        return Saving(min(least, most) * shortest / 1e6, most * longest / 1e6, longest / 1e6)
 
     def lines(self, claim: Mask, limit: int = 2) -> list[Evidence]:
         """The user's own lines behind host samples, heaviest first, as evidence."""
@@ -299,7 +359,7 @@ class Subject:
     def each_other(self) -> float:
         """Share of the stepping process's CPU time, in steady steps, in which threads of a pool wait for each other."""
         threads, samples = self.table("threads"), self.table("samples")
-        mine = threads.array("thread")[threads.array("process") == self.report.process]
+        mine = threads.array("thread")[threads.array("process") == self.process]
         chosen = np.isin(samples.array("thread"), mine) & self.in_steady(samples.array("time_ns"))
         state, weight = samples.text("state"), np.maximum(samples.array("weight_ns"), 0)
         whole = float(weight[chosen & ~state.equals("waiting")].sum())
@@ -310,7 +370,7 @@ class Subject:
         """Samples of the pool workers of the same process, in steady steps."""
         threads, samples = self.table("threads"), self.table("samples")
         mine = threads.array("thread")[
-            (threads.array("process") == self.report.process) & threads.text("kind").equals("omp")
+            (threads.array("process") == self.process) & threads.text("kind").equals("omp")
         ]
         chosen = np.isin(samples.array("thread"), mine) & self.in_steady(samples.array("time_ns"))
         return samples.take(np.flatnonzero(chosen))
@@ -321,7 +381,7 @@ class Subject:
         """Marks of one kind of the process that makes the steps."""
         marks = self.table("marks")
         return marks.take(
-            np.flatnonzero(marks.text("kind").equals(kind) & (marks.array("process") == self.report.process))
+            np.flatnonzero(marks.text("kind").equals(kind) & (marks.array("process") == self.process))
         )
 
     def steady_marks(self, kind: str, name: str | None = None) -> Table:
@@ -339,7 +399,7 @@ class Subject:
         marks = self.table("marks")
         rows = marks.text("kind").equals("settings")
         with contextlib.suppress(NotEnough):  # no steps: any process may speak
-            rows &= marks.array("process") == self.report.process
+            rows &= marks.array("process") == self.process
         for text in marks.text("extra").take(np.flatnonzero(rows)).tolist():
             for key, value in answers(json_text.object_of(text)).items():
                 grows = key in ("loaders", "optimizers")
@@ -359,9 +419,7 @@ class Subject:
     def counter_steady(self, name: str) -> float:
         """Growth of a counter over the steady steps, per second."""
         counters = self.table("counters")
-        rows = counters.text("name").equals(name) & np.isin(
-            counters.array("process"), [self.report.process, -1]
-        )
+        rows = counters.text("name").equals(name) & np.isin(counters.array("process"), [self.process, -1])
         time_ns, value = counters.array("time_ns")[rows], counters.array("value")[rows]
         inside = (time_ns >= self.steady.starts[0]) & (time_ns < self.steady.ends[-1])
         time_ns, value = time_ns[inside], value[inside]

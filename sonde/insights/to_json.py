@@ -2,9 +2,11 @@
 
 `taken_away` {share, seconds, …} (see `sonde.analyze.recording.taken_away`),
 `insights` [{rule, title, why, evidence, saving_ms_per_step {low, high}, saving_of_ms, saving_share,
-confidence, fix, experiment, resource}], `step_ms`, `remaining_ms`, `verdict` {bound, shares, evidence},
+confidence, fix, experiment, resource, way, work, file, line}], `step_ms`, `remaining_ms`,
+`verdict` {bound, shares, evidence},
 `not_judged` {rule: reason}, `silent`,
-`not_applicable`, `failed` {rule: exception}.
+`not_applicable`, `failed` {rule: exception}; of the account `kinds` {kind: share of the wall time}, `needed_ms`
+(what a step must do, as far as floors are known), `headroom_share`, `unknown_floor_ms`.
 """
 
 from __future__ import annotations
@@ -32,6 +34,10 @@ def report_json(report: Report) -> dict[str, Any]:
         "silent": list(report.silent),
         "not_applicable": list(report.not_applicable),
         "failed": report.failed,
+        "needed_ms": None if report.headroom is None else report.headroom.needed_ns / 1e6,
+        "headroom_share": None if report.headroom is None else report.headroom.share,
+        "unknown_floor_ms": None if report.headroom is None else report.headroom.unknown_ns / 1e6,
+        "kinds": None if report.account is None else report.account.kinds(),
     }
 
 
@@ -49,4 +55,8 @@ def insight_json(insight: Insight) -> dict[str, Any]:
         "fix": insight.fix,
         "experiment": asdict(insight.experiment),
         "resource": insight.resource,
+        "way": insight.way,
+        "work": insight.work,
+        "file": insight.file,
+        "line": insight.line,
     }

@@ -83,6 +83,26 @@ class StackIndex:
             found[rows] |= found[self.parent[rows]]
         return found
 
+    def below(self, nodes: Mask) -> Mask:
+        """Stacks that are in a mask over stacks, or were called from one that is."""
+        found = nodes.copy()
+        for rows in self._levels:
+            found[rows] |= found[self.parent[rows]]
+        return found
+
+    def innermost_of(self, nodes: Mask) -> Array:
+        """For each stack the frame row of its innermost node in a mask over stacks, -1 when there is none."""
+        result: Array = np.where(nodes, self.frame, -1)
+        for rows in self._levels:
+            result[rows] = np.where(result[rows] >= 0, result[rows], result[self.parent[rows]])
+        return result
+
+    def callers(self, frames: Mask) -> Array:
+        """For each stack the innermost frame row in the mask among its callers, -1 when there is none."""
+        inner = np.append(self.innermost(frames), -1)
+        found: Array = inner[self.parent]
+        return found
+
     def leaf(self, frames: Mask) -> Mask:
         """Stacks that end in such a frame."""
         return self._of_frames(frames)

@@ -19,6 +19,8 @@ from sonde.insights.rules.device import (
 )
 from sonde.insights.rules.host import (
     constant_rebuilt,
+    costly_kind,
+    costly_line,
     debug_left_on,
     gc_pauses,
     gil_contention,
@@ -132,4 +134,6 @@ RULES: tuple[Rule, ...] = (
     memory_growth.RULE,
     exposed_communication.RULE,
     straggler.RULE,
+    costly_line.RULE,
+    costly_kind.RULE,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.analyze.account.kinds import KINDS
 from sonde.insights.bound import sentence
 from sonde.insights.engine import Report
 from sonde.insights.model import Insight, Saving
@@ -19,6 +20,8 @@ def show_insights(report: Report, page: Page, name: str, everything: bool = Fals
             page.line(f"  {line}")
     elif said := verdict_sentence(report):
         page.heading(said)
+    if headroom := headroom_sentence(report):
+        page.line(f"  {headroom} (sonde show {name} account)")
     for number, insight in enumerate(report.insights, 1):
         page.line()
         page.heading(f"{number}. {insight.title}")
@@ -53,8 +56,15 @@ def saving_text(insight: Insight, unit: str = "step") -> str:
     saving = insight.saving
     if saving is None:
         return "saving: only a trial can tell"
-    of = {"step": "per step", "trace": "of the trace"}[unit] if insight.resource != "once" else "once per run"
+    named = {"step": "per step", "trace": "of the trace", "run": "of the run"}
+    of = named[unit] if insight.resource != "once" else "once per run"
     low, high = _range(saving)
+    if saving.low_ms < 0:
+        more, less = -saving.low_ms / (saving.of_ms or 1.0), min(saving.high_ms / (saving.of_ms or 1.0), 1.0)
+        return (
+            f"may be slower here, prove first: from {_ms(-saving.low_ms)} ms more to {high} ms less of "
+            f"{_ms(saving.of_ms)} ms {of} (+{more * 100:.0f} to −{less * 100:.0f} %)"
+        )
     return f"saves {low}–{high} ms of {_ms(saving.of_ms)} ms {of} ({_percent(saving)})"
 
 
@@ -73,16 +83,56 @@ def _how(insight: Insight) -> str:
     return " --before 'COMMAND' --after 'COMMAND'" if insight.experiment.kind in ("patch", "replay") else ""
 
 
+NOTHING = 0.05  # headroom below which nothing is worth changing
+
+
+def headroom_sentence(report: Report) -> str | None:
+    """What the step takes, what it must do, and how much of that is not known."""
+    found = report.headroom
+    if found is None or found.own_ns <= 0:
+        return None
+    what = "This step" if report.unit == "step" else "This run"
+    text = (
+        f"{what} takes {_ms(found.own_ns / 1e6)} ms; what it must do would take {_ms(found.needed_ns / 1e6)}"
+    )
+    if found.unknown_ns >= NOTHING * found.own_ns:
+        text += f", if all of the {_ms(found.unknown_ns / 1e6)} ms whose floor is not known is needed"
+    return text + "."
+
+
 def closing_sentence(report: Report) -> str | None:
-    """What is left after all fixes, or that there is nothing to fix; how many rules looked."""
+    """What is left after all fixes, or what the account says of a program without findings; how many rules looked."""
     checked = len(report.silent) + len({i.rule for i in report.insights})
+    looked = f"{count(checked)} rules looked."
     if not report.insights:
-        return f"Nothing worth changing was found: {count(checked)} rules looked."
+        found = report.headroom
+        if found is None:
+            return f"No finding, and no account that could say that nothing is worth changing: {looked}"
+        kinds = ", ".join(f"{KINDS[k]} {v:.0%}" for k, v in list(_own_kinds(report).items())[:4])
+        if found.share < NOTHING and found.unknown_ns > 0.5 * found.own_ns:
+            return (
+                f"Nothing found that could be won ({kinds}). The floor of most of this work is not known: "
+                f"sonde check --roof, then record again. {looked}"
+            )
+        if found.share < NOTHING:
+            return f"Nothing worth changing: {found.share:.0%} of the time could be won at best ({kinds}). {looked}"
+        return (
+            f"No finding, though up to {found.share:.0%} of the time is no work ({kinds}): it is spread over many "
+            f"lines, none of which takes enough for a card. {looked}"
+        )
     if report.step_ms and report.remaining_ms is not None:
-        what = "A steady step" if report.unit == "step" else "The trace"
+        what = {"step": "A steady step", "trace": "The trace", "run": "The run"}[report.unit]
         now, then = _ms(report.step_ms), _ms(report.remaining_ms)
-        return f"{what} takes {now} ms; after all of this about {then} ms. {count(checked)} rules looked."
+        return f"{what} takes {now} ms; after all of this about {then} ms. {looked}"
     return None
+
+
+def _own_kinds(report: Report) -> dict[str, float]:
+    """Shares of kinds of the time that was the program's own."""
+    account = report.account
+    if account is None or account.own_ns <= 0:
+        return {}
+    return {k: v * account.whole_ns / account.own_ns for k, v in account.kinds().items() if k != "taken"}
 
 
 def _closing(report: Report, page: Page, everything: bool) -> None:

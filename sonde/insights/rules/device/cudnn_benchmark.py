@@ -87,4 +87,4 @@ def _device_share(subject: Subject, calls: Calls, rows: np.ndarray[tuple[int], n
     return spent / max(float(sum(d.time.window_ns for d in devices(subject))), 1.0)
 
 
-RULE = Rule("cudnn_benchmark", 9, "operator calls with arguments", judge, scope="gpu", breadth=1)
+RULE = Rule("cudnn_benchmark", 9, "operator calls with arguments", judge, scope="gpu", breadth=1, trial=True)

@@ -112,4 +112,6 @@ def _size(calls: Calls, row: int) -> int:
     return max((elements(s) for s in calls.shapes(row)), default=0)
 
 
-RULE = Rule("small_op_chains", 3, "operator calls with shapes, samples", judge, scope="cpu", breadth=1)
+RULE = Rule(
+    "small_op_chains", 3, "operator calls with shapes, samples", judge, scope="cpu", breadth=1, trial=True
+)

@@ -13,28 +13,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from sonde.analyze.roofline.bounds import TARGET_COMPUTE, Roof
+from sonde.analyze.roofline.bounds import TARGET_COMPUTE
 from sonde.analyze.roofline.tables import op_roofline
+from sonde.insights.floors import measured_roof
 from sonde.insights.model import Evidence, Experiment, Insight, NotEnough
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.shares import exact
 from sonde.insights.subject import Subject
-from sonde.machine.roofs import from_json
 
 LEAST_SHARE, MOST_EFFICIENT = 0.20, 0.05  # catalogue, rule 47: 0.05 and 0.3
 SHORTEST_CALL_MS = 0.5  # ours
 FEWEST_FLOPS = 5e7  # of a call: smaller problems are too small for the roof (ours)
 MOST_NOISE = 0.1  # of the step: above, a call is long because others had the CPU (ours)
 WON_LOW, WON_HIGH = 0.2, 1.0
-RECORD_ROOFS = "this machine's roofs were not measured before the recording: sonde check --roof"
 
 
 def judge(subject: Subject) -> Iterator[Finding]:
-    roof = _roof(subject)
+    roof = measured_roof(subject)
     if subject.host.preempted_share > MOST_NOISE:
         raise NotEnough("the CPUs were busy with other work: record on a quiet machine")
     calls = subject.calls
@@ -77,16 +75,6 @@ def judge(subject: Subject) -> Iterator[Finding]:
         ),
         claim,
     )
-
-
-def _roof(subject: Subject) -> Roof:
-    """The measured limits for the program's threads."""
-    kept = subject.meta.machine.get("roofs")
-    if not isinstance(kept, dict):
-        raise NotEnough(RECORD_ROOFS)
-    measured = from_json(kept, Path("meta.json"))
-    threads = subject.settings.get("threads")
-    return measured.roof(threads if isinstance(threads, int) else 1 << 16)  # not known: the most measured
 
 
 RULE = Rule(

@@ -60,4 +60,6 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("multi_instance", 28, "samples of all threads, thread settings", judge, scope="cpu", breadth=2)
+RULE = Rule(
+    "multi_instance", 28, "samples of all threads, thread settings", judge, scope="cpu", breadth=2, trial=True
+)

@@ -50,4 +50,4 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("smt_siblings", 25, "cores, thread settings, samples", judge, scope="cpu", breadth=1)
+RULE = Rule("smt_siblings", 25, "cores, thread settings, samples", judge, scope="cpu", breadth=1, trial=True)
