@@ -190,6 +190,8 @@ class Subject:
         if self.has_device:
             return self.device_step_ns
         self._steady  # noqa: B018 - too few of them are not judged
+        if self.unit == "run":
+            return max(float(np.median(self._own_ns)), 1.0)
         return max(self.report.median_ns, 1.0)
 
     @cached_property
