@@ -18,19 +18,32 @@ if [ ! -x "$venv/bin/python" ]; then
   "$python" -m venv "$venv" || { echo "No venv module: apt-get install python3-venv" >&2; exit 4; }
 fi
 pip=("$venv/bin/python" -m pip install -qq --disable-pip-version-check)
-say "numpy, duckdb, rich, $torch (a minute or two the first time)"
-"${pip[@]}" "numpy>=1.23" "duckdb>=1.2" "rich>=13" "$torch"
+# The packages of one group of pyproject.toml, a line each; "dependencies" and "build" are Sonde's own.
+wanted() {
+  "$venv/bin/python" - "$1" <<'READ'
+import sys
+try:
+    import tomllib
+except ImportError:  # Python 3.10
+    from pip._vendor import tomli as tomllib
+with open("pyproject.toml", "rb") as file:
+    told = tomllib.load(file)
+groups = {"dependencies": told["project"]["dependencies"], "build": told["build-system"]["requires"]}
+print("\n".join({**groups, **told["project"]["optional-dependencies"]}[sys.argv[1]]))
+READ
+}
+install() { local packages; mapfile -t packages < <(for group in "$@"; do wanted "$group"; done); "${pip[@]}" "${packages[@]}"; }
+
+say "Sonde's dependencies and $torch (a minute or two the first time)"
+install dependencies
+"${pip[@]}" "$torch"
 if [ "$kind" = bench ]; then
   say "the peers that benchmarks measure: py-spy, scalene, austin, orjson, msgspec, pysimdjson, HTA"
-  "${pip[@]}" py-spy scalene "austin-dist<4" orjson msgspec pysimdjson "HolisticTraceAnalysis==0.5.0" "pandas<3" || {
-    echo "Some peers could not be installed; their rows will be missing." >&2; }
+  install bench || { echo "Some peers could not be installed; their rows will be missing." >&2; }
 fi
 if [ "$kind" = test ]; then
-  say "tools of the tests: pytest, hypothesis, mypy, ruff, import-linter"
-  "${pip[@]}" "scikit-build-core>=0.10" "pytest>=8" pytest-xdist pytest-timeout hypothesis \
-    "mypy>=1.10" "ruff>=0.8" "import-linter>=2"
-  say "other tools' readers: perfetto's messages, JSON schema"
-  "${pip[@]}" perfetto jsonschema || echo "[set-up] not here, so tests that use them are skipped: perfetto, jsonschema" >&2
+  say "tools of the tests: pytest, hypothesis, mypy, ruff, import-linter, readers of other tools' formats"
+  install build test
 fi
 if [ -n "$wheel" ]; then
   "${pip[@]}" --no-deps --force-reinstall "$wheel"

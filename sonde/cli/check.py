@@ -48,8 +48,8 @@ class Check:
     def run(self, options: argparse.Namespace) -> int:
         from sonde.errors import InputError, UsageError
         from sonde.machine import facts as machine_facts
-        from sonde.machine import findings as machine_findings
         from sonde.machine import installation, torch_probe
+        from sonde.machine import problems as machine_problems
         from sonde.machine.tree import Tree
 
         pid = options.pid or "self"
@@ -62,13 +62,13 @@ class Check:
             raise InputError(f"process {pid} does not exist or belongs to another user")
         torch = torch_probe.ask(options.python) if options.torch or options.python else None
         facts = machine_facts.gather(tree, pid, torch=torch)
-        findings = [*(installation.find() if tree.live else []), *machine_findings.find(facts)]
+        problems = [*(installation.find() if tree.live else []), *machine_problems.find(facts)]
         roofs = _roofs(facts, options) if tree.live else None
         why = _reasons(options) if options.why else []
         if options.json:
             answer: dict[str, Any] = {
                 "facts": machine_facts.to_json(facts),
-                "findings": [asdict(f) for f in findings],
+                "findings": [asdict(f) for f in problems],
             }
             answer["roofs"] = asdict(roofs) if roofs else None
             answer["why"] = [asdict(w) for w in why]
@@ -76,10 +76,10 @@ class Check:
         else:
             from sonde.render.machine_text import render, why_lines
 
-            print(render(facts, findings, roofs))
+            print(render(facts, problems, roofs))
             if options.why:
                 print("\n".join(["", *why_lines(why)]))
-        wrong = any(f.severity in ("error", "warning") for f in findings)
+        wrong = any(f.severity in ("error", "warning") for f in problems)
         return 1 if options.strict and wrong else 0
 
 

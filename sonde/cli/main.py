@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import argparse
@@ -17,25 +17,33 @@ if TYPE_CHECKING:
 
 LONGEST_MESSAGE = 2000
 
-# command -> (module, class, one line). The one line is here so that --help imports nothing.
-COMMANDS: dict[str, tuple[str, str, str]] = {
-    "run": ("sonde.cli.run", "Run", "run a program and record it"),
-    "demo": ("sonde.cli.demo", "Demo", "profile a built-in example and write its report"),
-    "show": ("sonde.cli.show", "Show", "print one view of a recording"),
-    "insights": ("sonde.cli.insights", "Insights", "list what to change and how much it saves"),
-    "explain": ("sonde.cli.explain", "Explain", "explain a term, operator or frame"),
-    "report": ("sonde.cli.report", "Report", "write a self-contained HTML report"),
-    "check": ("sonde.cli.check", "Check", "check this machine: features, limits, problems"),
-    "diff": ("sonde.cli.diff", "Diff", "compare recordings and locate the difference"),
-    "tune": ("sonde.cli.tune", "Tune", "find the best settings for a program on this machine"),
-    "prove": ("sonde.cli.prove", "Prove", "measure what an insight's fix saves"),
-    "bench": ("sonde.cli.bench", "Bench", "compare two revisions of a program, for CI"),
-    "query": ("sonde.cli.query", "Query", "query a recording with SQL"),
-    "import": ("sonde.cli.import_", "Import", "convert another tool's file to a recording"),
-    "export": ("sonde.cli.export", "Export", "convert a recording to another tool's format"),
-    "recover": ("sonde.cli.recover", "Recover", "finish a recording after a crash"),
-    "pack": ("sonde.cli.pack", "Pack", "pack a recording into one file, or unpack it"),
-    "completions": ("sonde.cli.completions", "Completions", "print a completion script for your shell"),
+
+class Entry(NamedTuple):
+    """Where a command is. Its line is here so that --help imports nothing."""
+
+    module: str
+    command: str  # the class
+    line: str
+
+
+COMMANDS: dict[str, Entry] = {
+    "run": Entry("sonde.cli.run", "Run", "run a program and record it"),
+    "demo": Entry("sonde.cli.demo", "Demo", "profile a built-in example and write its report"),
+    "show": Entry("sonde.cli.show", "Show", "print one view of a recording"),
+    "insights": Entry("sonde.cli.insights", "Insights", "list what to change and how much it saves"),
+    "explain": Entry("sonde.cli.explain", "Explain", "explain a term, operator or frame"),
+    "report": Entry("sonde.cli.report", "Report", "write a self-contained HTML report"),
+    "check": Entry("sonde.cli.check", "Check", "check this machine: features, limits, problems"),
+    "diff": Entry("sonde.cli.diff", "Diff", "compare recordings and locate the difference"),
+    "tune": Entry("sonde.cli.tune", "Tune", "find the best settings for a program on this machine"),
+    "prove": Entry("sonde.cli.prove", "Prove", "measure what an insight's fix saves"),
+    "bench": Entry("sonde.cli.bench", "Bench", "compare two revisions of a program, for CI"),
+    "query": Entry("sonde.cli.query", "Query", "query a recording with SQL"),
+    "import": Entry("sonde.cli.import_", "Import", "convert another tool's file to a recording"),
+    "export": Entry("sonde.cli.export", "Export", "convert a recording to another tool's format"),
+    "recover": Entry("sonde.cli.recover", "Recover", "finish a recording after a crash"),
+    "pack": Entry("sonde.cli.pack", "Pack", "pack a recording into one file, or unpack it"),
+    "completions": Entry("sonde.cli.completions", "Completions", "print a completion script for your shell"),
 }
 
 # How --help lists them.
@@ -191,7 +199,7 @@ def _overview() -> str:
     ]
     width = max(map(len, COMMANDS))
     for title, names in GROUPS.items():
-        lines += [f"{title}:", *(f"  {name:{width}}  {COMMANDS[name][2]}" for name in names), ""]
+        lines += [f"{title}:", *(f"  {name:{width}}  {COMMANDS[name].line}" for name in names), ""]
     lines += [
         "Start with:  sonde run script.py     (no script at hand? sonde demo)",
         "More help:   sonde COMMAND --help",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from importlib.metadata import distributions
 
-from sonde.machine.finding import Finding
+from sonde.machine.problem import Problem
 
 REPAIR = "pip uninstall sonde, then pip install --force-reinstall --no-deps sonde-profiler"
 
@@ -20,13 +20,13 @@ def other_version(path: list[str] | None = None) -> str | None:
     return next((d.version for d in found), None)
 
 
-def find(path: list[str] | None = None) -> list[Finding]:
-    """A finding when both are installed."""
+def find(path: list[str] | None = None) -> list[Problem]:
+    """A problem when both are installed."""
     version = other_version(path)
     if version is None:
         return []
     return [
-        Finding(
+        Problem(
             "error",
             f"the distribution sonde {version} is installed beside sonde-profiler",
             "Both own the package and the command `sonde`; the one installed last has overwritten files of the other.",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from sonde.machine import findings, roofs
+from sonde.machine import problems, roofs
 from sonde.machine.facts import gather
 
 
@@ -20,5 +20,5 @@ def recorded_machine(environment: Mapping[str, str]) -> dict[str, Any]:
     return {
         "id": roofs.machine_id(facts),
         "roofs": roofs.known_roofs(facts),
-        "findings": [asdict(finding) for finding in findings.find(facts)],
+        "findings": [asdict(problem) for problem in problems.find(facts)],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.machine.dispatch import Answer
 from sonde.machine.facts import Facts
-from sonde.machine.finding import Finding
+from sonde.machine.problem import Problem
 from sonde.machine.roofs import MeasuredRoofs, Rate
 from sonde.machine.tree import to_cpu_list
 
@@ -47,7 +47,7 @@ def facts_lines(facts: Facts) -> list[tuple[str, str]]:
     return lines
 
 
-def render(facts: Facts, findings: list[Finding], roofs: MeasuredRoofs | None = None) -> str:
+def render(facts: Facts, problems: list[Problem], roofs: MeasuredRoofs | None = None) -> str:
     """The whole answer as plain text."""
     lines = facts_lines(facts)
     width = max(len(label) for label, _ in lines)
@@ -57,11 +57,11 @@ def render(facts: Facts, findings: list[Finding], roofs: MeasuredRoofs | None = 
     if facts.unknown:
         text += ["", "not known here: " + "; ".join(f"{k} ({why})" for k, why in facts.unknown.items())]
     text.append("")
-    for finding in findings:
-        text.append(f"{_MARK[finding.severity]} {finding.severity}: {finding.what}")
-        text.append(f"    why  {finding.why}")
-        text.append(f"    fix  {finding.fix}")
-    if not findings:
+    for problem in problems:
+        text.append(f"{_MARK[problem.severity]} {problem.severity}: {problem.what}")
+        text.append(f"    why  {problem.why}")
+        text.append(f"    fix  {problem.fix}")
+    if not problems:
         text.append("nothing to complain about")
     return "\n".join(text)
 

@@ -12,7 +12,7 @@ import pytest
 from sonde.analyze.ranks.alignment import align
 from sonde.analyze.ranks.collectives import Collectives
 from sonde.analyze.ranks.comparison import GpuSummary, gpu_summary
-from sonde.analyze.ranks.summary import RankSummary, summarise
+from sonde.analyze.ranks.summary import RankSummary, RankTables, summarise
 from tests.oracle.traces import MEGATRON, plain, trace
 
 TABLES = ("kernels", "launches", "ops", "marks", "memory")
@@ -22,12 +22,9 @@ TABLES = ("kernels", "launches", "ops", "marks", "memory")
 def summary(name: str) -> RankSummary:
     recording = plain(name)
     processes = recording.table("processes")
-    return summarise(
-        *(recording.table(t) for t in TABLES),
-        rank=int(processes.array("rank")[0]),
-        world_size=int(processes.array("world_size")[0]),
-        source=name,
-    )
+    tables = {name: recording.table(name) for name in TABLES}
+    rank, world_size = (int(processes.array(column)[0]) for column in ("rank", "world_size"))
+    return summarise(RankTables(**tables, rank=rank, world_size=world_size, source=name))
 
 
 def together(names: list[str]) -> GpuSummary:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sonde.analyze.base.grouping import rows_of
 from sonde.analyze.device.achieved import Achieved, achieved
-from sonde.analyze.device.by_op import CallTimes, call_times
+from sonde.analyze.device.by_op import call_times
 from sonde.analyze.device.copies import CopyRow, copy_table
 from sonde.analyze.device.critical_path import critical_path
 from sonde.analyze.device.events import Work, device_work
@@ -124,22 +124,29 @@ class RankSummary:
         )
 
 
-def summarise(
-    kernels: Table,
-    launches: Table,
-    ops: Table,
-    marks: Table,
-    memory: Table,
-    rank: int,
-    world_size: int,
-    source: str,
-    device_name: str = "",
-    work: Work | None = None,
-    calls: CallTimes | None = None,
-) -> RankSummary:
-    """All analyses of one rank that others need, from its tables; `work` and `calls` spare making them again."""
-    work = device_work(kernels, launches) if work is None else work
-    calls = calls or call_times(work, ops)
+@dataclass(frozen=True)
+class RankTables:
+    """The tables of one rank, and who it is."""
+
+    kernels: Table
+    launches: Table
+    ops: Table
+    marks: Table
+    memory: Table
+    rank: int
+    world_size: int
+    source: str
+    device_name: str = ""  # of the GPU whose peak its kernels are compared with
+
+    def __len__(self) -> int:
+        return len(self.kernels) + len(self.launches) + len(self.ops)
+
+
+def summarise(one: RankTables) -> RankSummary:
+    """All analyses of one rank that others need."""
+    kernels, launches, ops = one.kernels, one.launches, one.ops
+    work = device_work(kernels, launches)
+    calls = call_times(work, ops)
     splits = {(s.process, s.device): s for s in idle_splits(work, launches) if s.stream is None}
     depth: dict[tuple[int, int], tuple[int, float]] = {}
     for queue in queue_depths(work):
@@ -155,17 +162,17 @@ def summarise(
                 time,
                 splits[at],
                 skew(mine, old),
-                verdict(mine, time, splits[at], ops, device_name),
+                verdict(mine, time, splits[at], ops, one.device_name),
                 *depth.get(at, (0, 0.0)),
             )
         )
-    steps = trace_steps(marks, ops, work)
+    steps = trace_steps(one.marks, ops, work)
     start_ns, end_ns = _extent(kernels, launches, ops)
     parts = tuple(step_breakdown(steps, work, kernels, launches, ops))
     return RankSummary(
-        rank=rank,
-        world_size=world_size,
-        source=source,
+        rank=one.rank,
+        world_size=one.world_size,
+        source=one.source,
         start_ns=start_ns,
         end_ns=end_ns,
         devices=tuple(devices),
@@ -179,10 +186,10 @@ def summarise(
         copies=tuple(copy_table(work, kernels)),
         memory=tuple(
             MemorySummary(m.device, m.peak_bytes, m.peak_reserved_bytes, m.fragmentation)
-            for m in device_memory(memory, ops, top=0)
+            for m in device_memory(one.memory, ops, top=0)
         ),
         graphs=graph_use(work, kernels, launches),
-        achieved=achieved(work, ops, device_name, end_ns - start_ns, calls),
+        achieved=achieved(work, ops, one.device_name, end_ns - start_ns, calls),
         path_ns=critical_path(work, launches, start_ns, end_ns).by_bound_ns if len(work) else {},
     )
 
@@ -209,12 +216,11 @@ def summaries(table: Callable[[str], Table], source: str, device_name: str = "")
         if owner:
             ids = processes.array("process")[members]
             mine = {n: tables[n].take(np.flatnonzero(np.isin(owner[n], ids))) for n in names}
-        kernels, launches, ops, marks, memory = (mine[n] for n in names)
-        if not (len(kernels) or len(ops) or len(launches)):
-            continue
         size = int(processes.array("world_size")[members].max(initial=-1))
         label = (processes.text("command")[int(members[0])] if owner else None) or source
-        found.append(summarise(kernels, launches, ops, marks, memory, rank, size, label, device_name))
+        one = RankTables(**mine, rank=rank, world_size=size, source=label, device_name=device_name)
+        if len(one):
+            found.append(summarise(one))
     return found
 
 

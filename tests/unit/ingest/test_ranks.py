@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sonde.analyze.ranks.summary import RankSummary, summarise
+from sonde.analyze.ranks.summary import RankSummary, RankTables, summarise
 from sonde.cli.main import main
 from sonde.errors import EnvironmentLacks, InputError, UsageError
 from sonde.ingest import Failure, open_any
@@ -25,9 +25,8 @@ from tests.unit.analyze.synthetic import kernels, launches, ops
 
 def summary(rank: int, source: str, start: float = 0.0, device: int = 0, world_size: int = -1) -> RankSummary:
     table = kernels({"start": start, "end": start + 10, "device": device})
-    made = summarise(
-        table, launches(), ops(), build.empty("marks"), build.empty("memory"), rank, world_size, source
-    )
+    marks, memory = build.empty("marks"), build.empty("memory")
+    made = summarise(RankTables(table, launches(), ops(), marks, memory, rank, world_size, source))
     assert made.devices
     return made
 

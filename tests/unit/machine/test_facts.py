@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sonde.machine import facts, findings
+from sonde.machine import facts, problems
 from sonde.machine.facts import Facts, gather
 from sonde.machine.tree import cpu_list, to_cpu_list
 from tests.unit.machine import trees
@@ -24,7 +24,7 @@ def test_an_avx2_machine_is_answered_not_failed(tmp_path: Path) -> None:
     assert found.isa.level == "AVX2"
     assert "avx512f" not in found.isa.usable
     assert (found.effective_cpus, found.topology.physical_cores, found.topology.smt) == (12, 12, False)
-    assert findings.find(found) == []
+    assert problems.find(found) == []
 
 
 def test_two_amd_sockets_with_smt(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_hybrid_processor_names_its_kinds(tmp_path: Path) -> None:
     found = read(tmp_path, files)
     assert found.topology.hybrid == ("8 performance", "4 efficiency")
     assert found.isa.level == "AVX2 VNNI"
-    assert any("different kinds" in f.what for f in findings.find(found))
+    assert any("different kinds" in f.what for f in problems.find(found))
 
 
 def test_a_quota_at_any_level_above_counts_rounded_down(tmp_path: Path) -> None:
@@ -87,9 +87,9 @@ def test_a_quota_at_any_level_above_counts_rounded_down(tmp_path: Path) -> None:
     found = read(tmp_path, files)
     assert (found.cgroup.version, found.cgroup.cpu_quota, found.effective_cpus) == ("v2", 2.5, 2)
     assert found.memory_limit_bytes == 8 << 30
-    problems = findings.find(found)
-    assert any("95%" in f.what for f in problems)
-    assert any(f.severity == "error" and "quota pays for 2.5" in f.what for f in problems)
+    seen = problems.find(found)
+    assert any("95%" in f.what for f in seen)
+    assert any(f.severity == "error" and "quota pays for 2.5" in f.what for f in seen)
 
 
 def test_a_version_1_container_that_sees_host_paths(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_an_empty_machine_is_all_unknown(tmp_path: Path) -> None:
     found = read(tmp_path, {"/proc/": ""})
     assert found.effective_cpus is None
     assert {"cpu_model", "isa", "effective_cpus", "memory_bytes"} <= set(found.unknown)
-    assert findings.find(found) == []
+    assert problems.find(found) == []
     json.dumps(facts.to_json(found), allow_nan=False)
 
 
@@ -186,7 +186,7 @@ def test_fuzzed_trees_never_crash_and_never_invent_cpus(
             path.write_text(content)
     found = gather(tree, environment={})
     json.dumps(facts.to_json(found), allow_nan=False)
-    findings.find(found)
+    problems.find(found)
     assert found.effective_cpus is None or found.effective_cpus >= 1
     if not {n for n in changes if "status" in n or "online" in n or "cpuset" in n or "cpu.max" in n}:
         assert found.effective_cpus == 4

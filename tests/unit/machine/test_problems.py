@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sonde.machine import findings
+from sonde.machine import problems
 from sonde.machine.facts import Facts, gather
 from sonde.machine.libraries import from_maps
 from sonde.machine.torch_probe import TorchFacts, parse
@@ -27,7 +27,7 @@ def machine(tmp_path: Path) -> Facts:
 
 
 def said(facts: Facts, **environment: str) -> list[str]:
-    return [f"{f.severity}: {f.what}" for f in findings.find(replace(facts, environment=environment))]
+    return [f"{f.severity}: {f.what}" for f in problems.find(replace(facts, environment=environment))]
 
 
 def test_a_clean_machine_has_no_finding(machine: Facts) -> None:

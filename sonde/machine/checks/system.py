@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sonde.machine.facts import Facts
-from sonde.machine.finding import Finding, Rule
+from sonde.machine.problem import Check, Problem
 
 _MUCH_STEAL = 0.02
 _LITTLE_MEMORY = 0.10
 
 
-def governor_saves_power(facts: Facts) -> Iterator[Finding]:
+def governor_saves_power(facts: Facts) -> Iterator[Problem]:
     saving = [g for g in facts.system.governors if g not in ("performance", "schedutil")]
     if saving:
-        yield Finding(
+        yield Problem(
             "warning",
             f"frequency governor: {', '.join(saving)}",
             "The clock rises late or not at all, so times differ from run to run.",
@@ -22,10 +22,10 @@ def governor_saves_power(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def host_takes_time(facts: Facts) -> Iterator[Finding]:
+def host_takes_time(facts: Facts) -> Iterator[Problem]:
     share = facts.system.steal_share
     if share is not None and share > _MUCH_STEAL:
-        yield Finding(
+        yield Problem(
             "warning",
             f"{share:.1%} of CPU time since boot went to other guests of the host (steal)",
             "Threads stop without a reason inside the program; busy-waiting thread pools suffer most.",
@@ -33,9 +33,9 @@ def host_takes_time(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def no_huge_pages(facts: Facts) -> Iterator[Finding]:
+def no_huge_pages(facts: Facts) -> Iterator[Problem]:
     if facts.system.huge_pages == "never":
-        yield Finding(
+        yield Problem(
             "warning",
             "transparent huge pages are off",
             "Large tensors then need many small pages: more faults and more misses of the address cache.",
@@ -43,7 +43,7 @@ def no_huge_pages(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def memory_is_short(facts: Facts) -> Iterator[Finding]:
+def memory_is_short(facts: Facts) -> Iterator[Problem]:
     free, limit = facts.system.memory_available_bytes, facts.memory_limit_bytes
     if (
         free is not None
@@ -51,7 +51,7 @@ def memory_is_short(facts: Facts) -> Iterator[Finding]:
         and facts.system.memory_bytes
         and free < _LITTLE_MEMORY * facts.system.memory_bytes
     ):
-        yield Finding(
+        yield Problem(
             "warning",
             f"{free / 2**30:.1f} GiB of {facts.system.memory_bytes / 2**30:.1f} GiB memory is left",
             "Page cache and allocators lose first; then the system kills a process.",
@@ -59,16 +59,16 @@ def memory_is_short(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def sampling_is_restricted(facts: Facts) -> Iterator[Finding]:
+def sampling_is_restricted(facts: Facts) -> Iterator[Problem]:
     if facts.permissions.perf_events is False:
-        yield Finding(
+        yield Problem(
             "info",
             "performance events are not permitted",
             f"kernel.perf_event_paranoid is {facts.permissions.perf_event_paranoid}, or a filter forbids it.",
             "sudo sysctl kernel.perf_event_paranoid=1; without it Sonde samples with timers",
         )
     if facts.permissions.ptrace == "none":
-        yield Finding(
+        yield Problem(
             "info",
             "no process may be traced",
             f"kernel.yama.ptrace_scope is {facts.permissions.ptrace_scope}.",
@@ -76,7 +76,7 @@ def sampling_is_restricted(facts: Facts) -> Iterator[Finding]:
         )
 
 
-RULES: tuple[Rule, ...] = (
+CHECKS: tuple[Check, ...] = (
     governor_saves_power,
     host_takes_time,
     no_huge_pages,

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from sonde.analyze.primitives.implementations import rank_of_effective
 from sonde.machine.facts import Facts
-from sonde.machine.finding import Finding, Rule
+from sonde.machine.problem import Check, Problem
 
 
-def several_openmp_runtimes(facts: Facts) -> Iterator[Finding]:
+def several_openmp_runtimes(facts: Facts) -> Iterator[Problem]:
     loaded = facts.libraries
     if loaded and loaded.openmp_count > 1:
         names = ", ".join(path for paths in loaded.openmp.values() for path in paths)
-        yield Finding(
+        yield Problem(
             "warning",
             f"{loaded.openmp_count} OpenMP runtimes in one process: {names}",
             "Each has its own pool of threads; they take the CPUs from each other.",
@@ -22,9 +22,9 @@ def several_openmp_runtimes(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def duplicate_runtime_allowed(facts: Facts) -> Iterator[Finding]:
+def duplicate_runtime_allowed(facts: Facts) -> Iterator[Problem]:
     if facts.environment.get("KMP_DUPLICATE_LIB_OK", "").upper() in ("1", "TRUE"):
-        yield Finding(
+        yield Problem(
             "warning",
             "KMP_DUPLICATE_LIB_OK is set",
             "It silences the error about two OpenMP runtimes; results may be wrong and threads doubled.",
@@ -32,7 +32,7 @@ def duplicate_runtime_allowed(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def dead_settings(facts: Facts) -> Iterator[Finding]:
+def dead_settings(facts: Facts) -> Iterator[Problem]:
     loaded = facts.libraries
     if loaded is None:
         return
@@ -68,12 +68,12 @@ def dead_settings(facts: Facts) -> Iterator[Finding]:
             if re.fullmatch(r"MALLOC_(TRIM_THRESHOLD|MMAP_THRESHOLD|ARENA_MAX|TOP_PAD)_", n)
         ]
     for name, why, instead in sorted(dead):
-        yield Finding(
+        yield Problem(
             "warning", f"{name} is set and has no effect", f"{why}.", f"use {instead}, or unset {name}"
         )
 
 
-def isa_capped(facts: Facts) -> Iterator[Finding]:
+def isa_capped(facts: Facts) -> Iterator[Problem]:
     caps = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS")
     for name in (*caps, "MKL_CBWR", "ONEDNN_DEFAULT_FPMATH_MODE"):
         value = facts.environment.get(name, "")
@@ -82,7 +82,7 @@ def isa_capped(facts: Facts) -> Iterator[Finding]:
         if name.endswith("MAX_CPU_ISA") and value.upper() in ("DEFAULT", "ALL"):
             continue
         capped = name != "ONEDNN_DEFAULT_FPMATH_MODE"
-        yield Finding(
+        yield Problem(
             "warning" if capped else "info",
             f"{name}={value}",
             "It limits which instructions a library may use." if capped else "It trades precision for speed.",
@@ -90,9 +90,9 @@ def isa_capped(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def isa_not_enabled_by_the_system(facts: Facts) -> Iterator[Finding]:
+def isa_not_enabled_by_the_system(facts: Facts) -> Iterator[Problem]:
     if facts.isa.disabled:
-        yield Finding(
+        yield Problem(
             "warning",
             f"the processor has {', '.join(facts.isa.disabled)}, the system does not enable it",
             "The kernel or hypervisor does not save those registers, so no library may use them.",
@@ -100,26 +100,26 @@ def isa_not_enabled_by_the_system(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def library_uses_less_than_the_machine_has(facts: Facts) -> Iterator[Finding]:
+def library_uses_less_than_the_machine_has(facts: Facts) -> Iterator[Problem]:
     torch = facts.torch
     if torch is None or facts.isa.level is None:
         return
     if torch.onednn_isa and "AVX-512" in facts.isa.level and rank_of_effective(torch.onednn_isa) < 5:
-        yield Finding(
+        yield Problem(
             "warning",
             f"the machine has {facts.isa.level}, oneDNN uses {torch.onednn_isa}",
             "A variable, an old library or a hypervisor limits it.",
             "look for ONEDNN_MAX_CPU_ISA; update torch",
         )
     if torch.aten_capability == "AVX512":
-        yield Finding(
+        yield Problem(
             "info",
             "ATen's capability is AVX512, yet most of its own kernels run as AVX2",
             "Only kernels registered for AVX-512 use it; the rest fall back by design.",
             "nothing to do; the namespaces in samples (at::native::AVX2) show what runs",
         )
     if torch.mkl_line and facts.processor.vendor == "AMD" and "enabled processors" not in torch.mkl_line:
-        yield Finding(
+        yield Problem(
             "info",
             "MKL chose its generic code path on this AMD processor",
             f"Its own line: {torch.mkl_line}",
@@ -149,7 +149,7 @@ _DEBUG = {
 }  # fmt: skip
 
 
-def debug_switches(facts: Facts) -> Iterator[Finding]:
+def debug_switches(facts: Facts) -> Iterator[Problem]:
     for name, effect in _DEBUG.items():
         value = facts.environment.get(name, "")
         if not effect or value in ("", "none", "OFF", "WARN") or (value == "0") != (name == "PYTORCH_JIT"):
@@ -157,12 +157,12 @@ def debug_switches(facts: Facts) -> Iterator[Finding]:
         if name == "PYTHONMALLOC" and "debug" not in value and value != "malloc":
             continue
         severity = "info" if name == "NCCL_DEBUG" else "warning"
-        yield Finding(
+        yield Problem(
             severity, f"{name}={value}: a debug switch is on", f"With it, {effect}.", f"unset {name}"
         )
 
 
-RULES: tuple[Rule, ...] = (
+CHECKS: tuple[Check, ...] = (
     several_openmp_runtimes,
     duplicate_runtime_allowed,
     dead_settings,

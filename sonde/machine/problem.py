@@ -1,6 +1,6 @@
-"""A finding about a machine, and what a rule that makes one looks like.
+"""A problem of a machine, and what a check that finds one looks like.
 
-A rule that would need an unknown fact stays silent. `error` makes programs
+A check that would need an unknown fact stays silent. `error` makes programs
 slow or wrong for certain, `warning` probably, `info` is for measuring well.
 """
 
@@ -13,11 +13,11 @@ from sonde.machine.facts import Facts
 
 
 @dataclass(frozen=True)
-class Finding:
+class Problem:
     severity: str  # error, warning or info
     what: str
     why: str
     fix: str
 
 
-Rule = Callable[[Facts], Iterator[Finding]]
+Check = Callable[[Facts], Iterator[Problem]]
