@@ -181,7 +181,8 @@ def achieved(
     flops = float(costs.flops[known].sum())
     matrix_ns = int(device_ns[ran].sum())
     covered = int(device_ns[known].sum()) / matrix_ns if matrix_ns else None
-    why = _unknown(device_name, peak, flops, costs.item_bytes[known])
+    shaped = bool((costs.is_matrix & np.isfinite(costs.flops)).any())
+    why = _unknown(device_name, peak, flops, costs.item_bytes[known], shaped)
     return Achieved(
         device_name,
         peak,
@@ -193,7 +194,9 @@ def achieved(
     )
 
 
-def _unknown(device_name: str, peak: float | None, flops: float, item_bytes: np.ndarray) -> str:
+def _unknown(device_name: str, peak: float | None, flops: float, item_bytes: np.ndarray, shaped: bool) -> str:
+    if not flops and shaped:
+        return "no kernel is linked to the matrix operators, whose shapes are known"
     if not flops:
         return "no matrix operator has shapes: record with record_shapes=True"
     if peak is None:
