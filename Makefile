@@ -18,7 +18,7 @@ SECOND_CHANCE ?= 0
 ENVIRONMENTS := $(addprefix .make/environments/,$(addsuffix /ready,mxnet trainers jupyter hta ray openmp cpp python3.14))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pictures lint bench soak proofs fuzz traces web native wheel wheel-test test-wheel clean
+.PHONY: help demo test pictures lint bench bench-quick bench-docs soak proofs fuzz traces web native wheel wheel-test test-wheel clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,9 +42,16 @@ lint: .make/test-environment  ## ruff, mypy --strict, import boundaries, report 
 	$(VENV)/bin/lint-imports --no-cache | tail -n 2
 	$(PY) web/check_bundle.py
 
-bench: .make/bench-environment .make/native  ## every benchmark beside its peers; writes benchmarks/results
-	for name in aa_pairs attribution defaults hooks hta insights insights_clean insights_speed interposers onednn_log overhead ranks reader report statistics; do \
-	  echo "== $$name"; $(PY) -m benchmarks $$name; done
+BENCH_ENVIRONMENTS := .make/bench-environment $(addprefix .make/environments/,hta/ready trainers/ready) .make/native .make/web
+bench: $(BENCH_ENVIRONMENTS)  ## every benchmark beside its peers, into benchmarks/results (two hours and a half)
+	$(PY) -m benchmarks --all
+	$(PY) -m benchmarks.lib.document
+
+bench-quick: $(BENCH_ENVIRONMENTS)  ## a short form of each benchmark, into build/bench/quick (15 minutes)
+	$(PY) -m benchmarks --quick
+
+bench-docs: .make/test-environment  ## docs/benchmarks.md and benchmarks/README.md from the latest results
+	$(PY) -m benchmarks.lib.document
 
 soak: .make/test-environment .make/native  ## ten minutes of threads, forks, libraries and exceptions at 2000 Hz
 	$(PY) -m benchmarks soak

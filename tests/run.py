@@ -19,7 +19,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from scripts.pictures import outdated
+from benchmarks.lib import document
+from scripts import pictures
 
 PARTS = {
     "side by side": ["-m", "not serial", "-n", "2", "--dist", "loadfile", "--durations", "10"],
@@ -67,8 +68,10 @@ def main() -> int:
     print("\n" + "; ".join(lines))
     for reason, count in skipped.items():
         print(f"skipped: {count} × {reason}")
-    if old := outdated():
+    if old := pictures.outdated():
         print(f"pictures: older than the report's page ({', '.join(old)}): make pictures")
+    if old := document.outdated():
+        print(f"benchmarks: results are newer than {', '.join(old)}: make bench-docs")
     print(
         f"second chance: {len(second)} tests passed only the second time"
         + "".join(f"\n  {t}" for t in second)

@@ -25,6 +25,10 @@ from sonde.version import __version__
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
+MEGATRON = [
+    ROOT / "tests" / "data" / "traces" / "multirank" / "megatron_tp8" / f"megatron_kineto_{rank}.json.gz"
+    for rank in range(8)
+]
 BEGAN = datetime.now(timezone.utc)
 LOAD_BEFORE = os.getloadavg()
 PACKAGES = (

@@ -2,8 +2,8 @@
 
 Usage: python -m benchmarks attribution [--seconds S] [--workloads …]
 Of all samples: the share with a Python line of the program, with an operator, with a named leaf, and
-with a stack that reaches the root; "–" for what a profiler does not look at. Sonde's figures are its own
-quality record; the samplers' are read from their output by the same rules; torch.profiler has no samples:
+with a stack that reaches the root; "–" for what a profiler does not look at. What Sonde exports and what the other
+samplers write are read by the same rules; torch.profiler has no samples:
 its shares are of the loop's CPU time. A profiler that is not installed is named.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,10 @@ from benchmarks.lib.peers import present, program, surroundings
 PROGRAM = "loop.py"
 Row = dict[str, "float | int | None"]
 COLUMNS = ("python", "op", "leaf", "root")
+ROOTS = ("_start", "clone", "__clone", "start_thread", "__libc_start", "<module>", "thread")
+UNNAMED = re.compile(
+    r"^0x|^\[unknown|^\[label\]|\+0x[0-9a-f]+$|^$"
+)  # an address, or a heading without a frame
 
 
 def main() -> None:
@@ -57,9 +62,12 @@ def main() -> None:
 
 
 def of_sonde(output: Path, printed: str) -> Row:
+    """What it exports, read as py-spy's output is; stacks are weighted by CPU time, samples are counted by Sonde."""
+    export = [sys.executable, "-m", "sonde", "export", str(output), "-f", "collapsed"]
+    text = subprocess.run(export, capture_output=True, text=True, check=True).stdout
     shown = [sys.executable, "-m", "sonde", "show", str(output), "quality", "--json"]
     quality = json.loads(subprocess.run(shown, capture_output=True, text=True, check=True).stdout)
-    return {k: quality["attributed"]["all"][k] for k in ("samples", *COLUMNS)}
+    return {**shares(collapsed(text), ROOTS), "samples": quality["samples"]}
 
 
 def shares(stacks: Iterable[tuple[list[str], int]], is_root: tuple[str, ...], native: bool = True) -> Row:
@@ -68,8 +76,8 @@ def shares(stacks: Iterable[tuple[list[str], int]], is_root: tuple[str, ...], na
     for frames, count in stacks:
         total += count
         python += count * any(PROGRAM in f for f in frames)
-        op += count * any("at::_ops::" in f for f in frames)
-        leaf += count * (bool(frames) and not frames[-1].startswith(("0x", "[unknown", "[")))
+        op += count * any("at::_ops::" in f or f.startswith("aten::") for f in frames)
+        leaf += count * (bool(frames) and UNNAMED.search(frames[-1]) is None)
         root += count * (bool(frames) and frames[0].startswith(is_root))
     whole = max(total, 1)
     below = {"op": op / whole, "leaf": leaf / whole} if native else {"op": None, "leaf": None}
@@ -88,7 +96,7 @@ def of_py_spy(output: Path, printed: str) -> Row:
 
 
 def of_py_spy_native(output: Path, printed: str) -> Row:
-    return shares(collapsed(output.read_text()), ("_start", "<module>", "thread", "clone"))
+    return shares(collapsed(output.read_text()), ROOTS)
 
 
 def of_austin(output: Path, printed: str) -> Row:
@@ -126,7 +134,7 @@ def of_perf(output: Path, printed: str) -> Row:
         frames = [line.strip().partition(" ")[2] for line in block.splitlines()[1:] if line.strip()]
         if frames:
             stacks.append((frames[::-1], 1))
-    return shares(stacks, ("_start", "clone", "__clone", "start_thread", "__libc_start"))
+    return shares(stacks, ROOTS)
 
 
 def of_torch(output: Path, printed: str) -> Row:

@@ -1,9 +1,9 @@
 """Load and all analyses, beside HolisticTraceAnalysis 0.5.0, on 8 ranks of 77 MB.
 
-    python -m benchmarks hta --data ../shared/data/traces --hta-python VENV/bin/python [--rounds 1]
+    python -m benchmarks hta [--rounds 1] [--hta-python PYTHON]
 
-The input is megatron_tp8, each rank 22 times over (1.8 million rows in all). Both tools run in processes of
-their own, interleaved: Sonde, HTA, Sonde three times, …; CPU seconds are those of the process and its
+The input is tests/data/traces/multirank/megatron_tp8, each rank 22 times over (1.8 million rows in all). Both tools run
+in processes of their own, interleaved: Sonde, HTA, Sonde three times, …; CPU seconds are those of the process and its
 workers, so a busy machine changes little. HTA needs pandas < 2.3 (with 3 its critical path raises).
 """
 
@@ -18,12 +18,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.lib.environment import write
+from benchmarks.lib.environment import MEGATRON, ROOT, write
 from benchmarks.lib.replicate import lengthen
 
 TIMES = 22
 
 LIB = Path(__file__).parents[1] / "lib"
+HTA = ROOT / ".make" / "environments" / "hta" / "bin" / "python"
 
 
 def run(python: str, script: Path, files: list[Path]) -> dict[str, Any]:
@@ -36,13 +37,13 @@ def run(python: str, script: Path, files: list[Path]) -> dict[str, Any]:
     return result
 
 
-def inputs(data: Path, folder: Path) -> list[Path]:
+def inputs(folder: Path) -> list[Path]:
     """The eight long ranks in `folder`, made where they are missing. HTA wants absolute paths."""
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"rank_{rank}.json" for rank in range(8)]
     for rank, file in enumerate(files):
         if not file.exists():
-            lengthen(data / f"multirank/megatron_tp8/megatron_kineto_{rank}.json.gz", file, TIMES)
+            lengthen(MEGATRON[rank], file, TIMES)
     return files
 
 
@@ -54,13 +55,14 @@ def spread(hta: list[dict[str, Any]], sonde: list[dict[str, Any]], key: str) -> 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--hta-python", required=True)
+    parser.add_argument("--hta-python", default=str(HTA), help="default: that of `make bench`")
     parser.add_argument("--inputs", type=Path, help="a folder to keep the inputs in; made when it is empty")
     parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args()
+    if not Path(options.hta_python).exists():
+        raise SystemExit(f"no {options.hta_python}: make .make/environments/hta/ready")
     with tempfile.TemporaryDirectory() as name:
-        files = inputs(options.data, (options.inputs or Path(name)).resolve())
+        files = inputs((options.inputs or Path(name)).resolve())
         sonde, hta = [run(sys.executable, LIB / "run_sonde.py", files)], []
         for _ in range(options.rounds):
             hta.append(run(options.hta_python, LIB / "run_hta.py", files))

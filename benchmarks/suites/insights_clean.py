@@ -37,6 +37,12 @@ EXAMPLES = {
 TOLD = {"loader": {"loader_stall"}, "vae": {"per_tensor_optimizer"}}
 
 
+def transformers_python() -> str:
+    """That of `make bench`, or this one."""
+    made = ROOT / ".make" / "environments" / "trainers" / "bin" / "python"
+    return str(made) if made.exists() else sys.executable
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -45,7 +51,9 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="keep recordings in this folder, and use them")
     parser.add_argument("--again", action="store_true", help="record nothing: judge what --keep kept")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no program after so long")
-    parser.add_argument("--transformers", default=sys.executable, help="a Python that has transformers")
+    parser.add_argument(
+        "--transformers", default=transformers_python(), help="a Python that has transformers"
+    )
     options = parser.parse_args()
     until = time.monotonic() + 60 * options.minutes
     rows, missing = [], []

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+from benchmarks.lib.environment import write
 from sonde.native import agent_path
 
 BLOCK_S = 0.1  # of CPU time
@@ -112,12 +113,13 @@ def cpu_per_call_us(call: Callable[[], object]) -> float:
     return (time.process_time() - start) / calls * 1e6
 
 
-def child(slots: list[tuple[str, int, str]], count: int) -> None:
+def child(slots: list[tuple[str, int, str]], count: int) -> list[dict[str, object]]:
     chance = random.Random(1)
     timed = loops()
     for call in timed.values():
         cpu_per_call_us(call)
     switch = Switch(slots)
+    rows: list[dict[str, object]] = []
     for name, call in timed.items():
         logs, costs = [], []
         for _ in range(count):
@@ -133,11 +135,15 @@ def child(slots: list[tuple[str, int, str]], count: int) -> None:
             f"{name}: {typical:.2f} us of CPU a call; with the agent's functions "
             f"{mean * 100:+.2f} % ± {2 * error * 100:.2f} (2 σ), {mean * typical * 1e3:+.0f} ns a call"
         )
+        bounds = {"share": mean, "low": mean - 2 * error, "high": mean + 2 * error}
+        rows.append({"loop": name, "cpu_us": typical, **bounds, "pairs": count})
+    return rows
 
 
 def main() -> None:
     if len(sys.argv) > 2:
-        child(json.loads(sys.argv[2]), int(sys.argv[1]))
+        rows = child(json.loads(sys.argv[2]), int(sys.argv[1]))
+        Path(sys.argv[3]).write_text(json.dumps(rows))
         return
     count = sys.argv[1] if len(sys.argv) > 1 else "60"
     folder = Path("/tmp") / f"sonde-interposers-{os.getpid()}"
@@ -152,7 +158,8 @@ def main() -> None:
     }
     command = [sys.executable, "-m", "benchmarks.suites.interposers", count, json.dumps(relocations())]
     try:
-        subprocess.run(command, env=environment, check=True)
+        subprocess.run([*command, str(folder / "rows.json")], env=environment, check=True)
+        print(write("interposers", {"rows": json.loads((folder / "rows.json").read_text())}))
     finally:
         subprocess.run(["rm", "-r", str(folder)], check=False)
 

@@ -63,8 +63,10 @@ def main() -> int:
     rows = []
     for workload in options.workloads if peers else ():
         rows += measure(workload, peers, options.rounds, options.seconds)
-    result = {"rounds": options.rounds, "seconds": options.seconds, "inside": inside, "rows": rows}
-    print(write("overhead", result))
+    if inside:
+        print(write("overhead-inside", {"seconds": options.inside, "rows": inside}))
+    if rows:
+        print(write("overhead", {"rounds": options.rounds, "seconds": options.seconds, "rows": rows}))
     return 0
 
 

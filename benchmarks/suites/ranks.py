@@ -1,10 +1,10 @@
 """Time and memory per rank with 8, 64 and 512 ranks, on each engine.
 
-    python -m benchmarks ranks --data ../shared/data/traces [--engines local ray] [--ranks 8 64 512]
+    python -m benchmarks ranks [--engines local ray] [--ranks 8 64 512]
 
-Rank r is a copy of rank r mod 8 of megatron_tp8 under its own number. CPU seconds and peak memory are those
-of the processes that did the per-rank stage; the reduce step is timed apart. Results of all engines must be
-equal. Copying and measuring each have a process of their own: local workers are forks, and a fork's peak begins
+Rank r is a copy of rank r mod 8 of tests/data/traces/multirank/megatron_tp8 under its own number. CPU seconds and peak
+memory are those of the processes that did the per-rank stage; the reduce step is timed apart. Results of all engines
+must be equal. Copying and measuring each have a process of their own: local workers are forks, and a fork's peak begins
 with what its parent holds.
 """
 
@@ -23,7 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.lib.environment import write
+from benchmarks.lib.environment import MEGATRON, write
 from benchmarks.lib.everything import Measured, everything
 from benchmarks.lib.replicate import multiply_ranks
 from sonde.analyze.ranks.comparison import gpu_summary
@@ -63,15 +63,13 @@ def alone(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--engines", nargs="+", default=["local"], choices=engines.ENGINES)
     parser.add_argument("--ranks", nargs="+", type=int, default=[8, 64, 512])
     options = parser.parse_args()
-    sources = [options.data / f"multirank/megatron_tp8/megatron_kineto_{r}.json.gz" for r in range(8)]
     rows = []
     for count in options.ranks:
         with tempfile.TemporaryDirectory() as name:
-            files = alone(multiply_ranks, sources, Path(name), count)
+            files = alone(multiply_ranks, MEGATRON, Path(name), count)
             answers = set()
             for engine in options.engines:
                 row, answer = alone(measure, files, engine)
