@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from sonde.analyze.base.nesting import depths
 from sonde.export.profile import StackProfile, profile_of
 from sonde.layers import layer_fills
 from sonde.store.recording import Recording
@@ -30,13 +31,12 @@ def draw(profile: StackProfile, title: str) -> str:
     measured = int(total[first_row].sum())
     whole = measured or 1
     left = np.zeros(len(total), np.int64)
-    depth = np.zeros(len(total), np.int64)
+    depth = depths(profile.parent)
     filled = np.zeros(len(total) + 1, np.int64)  # how far children of a node reach; last: of the root
     for node, parent in enumerate(profile.parent.tolist()):
         base = int(left[parent]) if parent >= 0 else 0
         left[node] = base + filled[parent]
         filled[parent] += total[node]
-        depth[node] = depth[parent] + 1 if parent >= 0 else 0
     scale = WIDTH_PX / whole
     shown = np.flatnonzero(total * scale >= SMALLEST_PX)
     left_out = measured - int(total[np.intersect1d(first_row, shown)].sum())

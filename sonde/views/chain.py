@@ -101,7 +101,7 @@ class _Sampled:
             return np.zeros(len(self.stack), np.bool_)
         levels = self.of_stacks
         holds = np.append(frame_mask, False)[levels.frame]
-        inside = under(holds, levels.parent, self.stacks.array("depth"))
+        inside = under(holds, levels.parent)
         chosen: Array = self.busy & np.append(inside, False)[self.stack]
         return chosen
 

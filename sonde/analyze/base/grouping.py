@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sonde.analyze.base.nesting import depths, levels
+from sonde.analyze.base.nesting import levels
 from sonde.columns import Array, Table
 
 _ONE = np.zeros(1, np.int64)
@@ -66,12 +66,3 @@ def prefix_tree(parent: Array, depth: Array, key: Array) -> tuple[Array, Array, 
         nothing = np.zeros(0, np.int64)
         return node, nothing, nothing
     return node, np.concatenate(parents), np.concatenate(firsts)
-
-
-def totals(parent: Array, own: Array) -> Array:
-    """Own weight plus that of everything below; parents are numbered before children."""
-    result: Array = own.astype(np.float64)
-    for rows in reversed(list(levels(depths(parent)))):
-        below = rows[parent[rows] >= 0]
-        np.add.at(result, parent[below], result[below])
-    return result

@@ -16,7 +16,7 @@ import numpy as np
 
 from sonde.analyze.base.grouping import parent_rows, rows_of
 from sonde.analyze.base.intervals import Times
-from sonde.analyze.base.nesting import depths
+from sonde.analyze.base.nesting import depths, sum_up
 from sonde.analyze.device.events import Work
 from sonde.analyze.device.kernel_names import by_name, uses_tensor_cores
 from sonde.analyze.device.kernel_table import groups
@@ -57,7 +57,7 @@ def call_times(work: Work, ops: Table) -> CallTimes:
     self_ns = _sum(row[known], length[known], len(ops))
     core_ns = _sum(row[known & cores], length[known & cores], len(ops))
     launched = np.bincount(row[known], minlength=len(ops)) if len(ops) else np.empty(0, np.int64)
-    return CallTimes(self_ns, roll_up(self_ns, parent_rows(ops)), core_ns, launched)
+    return CallTimes(self_ns, sum_up(parent_rows(ops), self_ns), core_ns, launched)
 
 
 def device_by(work: Work, ops: Table, key: Text, times: CallTimes | None = None) -> list[DeviceRow]:
@@ -112,34 +112,10 @@ def line_key(ops: Table) -> Text:
     return Text(codes, values)
 
 
-def roll_up(own: Times, parent: Array) -> Times:
-    """Own value plus those of all descendants, by levels from the deepest up."""
-    depth = levels(parent)
-    total = own.copy()
-    if not len(depth):
-        return total
-    deepest = int(depth.max())
-    key = deepest - depth
-    order = np.argsort(
-        key.astype(np.int16) if deepest < 2**15 else key, kind="stable"
-    )  # 16 bits: a radix sort
-    cuts = np.flatnonzero(np.diff(depth[order])) + 1
-    for level in np.split(order, cuts):
-        inner = level[parent[level] >= 0]
-        if len(inner):
-            np.add.at(total, parent[inner], total[inner])
-    return total
-
-
-def levels(parent: Array) -> Array:
-    """Depth of each row in its tree, 0 at the top. Doubling pointers: log(depth) passes."""
-    return depths(parent)
-
-
 def inside_same(code: Array, parent: Array) -> Array:
     """Whether some call around each row has the same code."""
     found = np.zeros(len(parent), bool)
-    if int(levels(parent).max(initial=0)) > _DEEP:
+    if int(depths(parent).max(initial=0)) > _DEEP:
         return _inside_same_deep(code, parent)
     at = parent.copy()
     rows = np.flatnonzero(at >= 0)

@@ -149,12 +149,9 @@ def level_times(
     return result
 
 
-def under(stack_has: Array, parent: Array, depth: Array) -> Array:
+def under(stack_has: Array, parent: Array) -> Array:
     """Rows of `stacks` that hold, or are called from, a row in the mask."""
-    result = np.append(stack_has, False)
-    for row in np.argsort(depth, kind="stable").tolist():
-        result[row] |= result[parent[row]]
-    return result[:-1]
+    return nearest(parent, stack_has) >= 0
 
 
 def _heaviest(stack: Array, weight: Array, code: int, levels: Levels, labels: list[str]) -> list[str]:

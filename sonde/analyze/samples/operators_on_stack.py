@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from sonde.analyze.base.grouping import rows_of
+from sonde.analyze.base.nesting import nearest
 from sonde.columns import Table, Text
 
 _TOWARDS_KERNEL = (
@@ -63,12 +64,7 @@ def stack_operators(samples: Table, stacks: Table, frames: Table) -> Text:
     names = frames.text("name")
     own = np.where((frame >= 0) & is_op[np.maximum(frame, 0)], names.codes[np.maximum(frame, 0)], -1)
     parent = rows_of(stacks.array("stack"), stacks.array("parent"))
-    codes = own.astype(np.int32)
-    order = np.argsort(stacks.array("depth"), kind="stable")
-    depth = stacks.array("depth")[order]
-    for level in np.unique(depth)[1:]:
-        rows = order[np.searchsorted(depth, level) : np.searchsorted(depth, level, side="right")]
-        open_rows = rows[(own[rows] < 0) & (parent[rows] >= 0)]
-        codes[open_rows] = codes[parent[open_rows]]
+    innermost = nearest(parent, own >= 0)
+    codes = np.where(innermost >= 0, own[innermost], -1) if len(own) else own
     at = rows_of(stacks.array("stack"), samples.array("stack"))
-    return Text(np.where(at >= 0, codes[np.maximum(at, 0)], -1).astype(np.int32), names.values)
+    return Text(np.append(codes, -1)[at].astype(np.int32), names.values)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sonde.analyze.base.grouping import group, prefix_tree, rows_of, totals
-from sonde.analyze.base.nesting import depths, levels
+from sonde.analyze.base.grouping import group, prefix_tree, rows_of
+from sonde.analyze.base.nesting import depths, levels, sum_up
 from sonde.analyze.samples.stack_index import StackIndex
 from sonde.columns import Array, Table, Text
 from sonde.insights.host_layers import sample_kinds
@@ -141,8 +141,8 @@ def _prune(
     """Drop nodes without samples; fold those below `share` of all time into a "pruned" sibling."""
     own = np.bincount(node, weight, len(parent))
     used = np.bincount(node, minlength=len(parent)) > 0
-    total = totals(parent, own)
-    keep = totals(parent, used) > 0
+    total = sum_up(parent, own.astype(np.float64))
+    keep = sum_up(parent, used.astype(np.int64)) > 0
     small = keep & (total < share * max(float(own.sum()), 1.0))
     keep &= ~small
     # Highest small nodes: each becomes, or joins, the pruned child of its parent.

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.analyze.base.grouping import rows_of
-from sonde.analyze.device.by_op import device_by, levels, roll_up
+from sonde.analyze.base.nesting import depths, sum_up
+from sonde.analyze.device.by_op import device_by
 from sonde.analyze.device.copies import copy_table
 from sonde.analyze.device.events import device_work
 from sonde.analyze.device.idle import idle_splits
@@ -127,11 +128,11 @@ def test_totals_of_a_tree_are_the_sums_of_its_branches(wanted: list[int]) -> Non
     for i in range(len(parent) - 1, -1, -1):
         if parent[i] >= 0:
             expected[parent[i]] += expected[i]
-    assert roll_up(own, parent).tolist() == expected.tolist()
+    assert sum_up(parent, own).tolist() == expected.tolist()
     depth = [0] * len(parent)
     for i, p in enumerate(parent):
         depth[i] = depth[p] + 1 if p >= 0 else 0
-    assert levels(parent).tolist() == depth
+    assert depths(parent).tolist() == depth
 
 
 def test_identities_need_not_be_row_numbers() -> None:

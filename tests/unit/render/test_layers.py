@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.analyze.base.grouping import prefix_tree, rows_of, totals
-from sonde.analyze.base.nesting import depths
+from sonde.analyze.base.grouping import prefix_tree, rows_of
+from sonde.analyze.base.nesting import depths, sum_up
 from sonde.errors import InputError
 from sonde.render.html.layers import (
     FRAMEWORK,
@@ -61,7 +61,7 @@ def test_prefix_tree_merges_equal_chains_only() -> None:
 def test_totals_and_depths_of_a_long_chain() -> None:
     parent = np.arange(20_000) - 1
     assert depths(parent)[-1] == 19_999
-    assert totals(parent, np.ones(20_000))[0] == 20_000
+    assert sum_up(parent, np.ones(20_000))[0] == 20_000
 
 
 def test_a_cycle_is_refused() -> None:
