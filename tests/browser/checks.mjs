@@ -338,9 +338,24 @@ const suites = {
 
   async gpu() {
     await eachView({ check, expect }, ["gpu"], "conv");
-    for (const view of ["overview", "timeline", "flame", "operators", "gpu", "memory"]) {
+    // What only this trace has, per view: words, or colours of a picture. A blank view has neither.
+    const has = {
+      overview: /GPU/, timeline: 8, flame: 8, operators: /aten::cudnn_convolution/, gpu: /Tesla V100|scudnn|volta/, memory: /B\b/,
+    };
+    for (const [view, wanted] of Object.entries(has)) {
       await check(`a real GPU trace: ${view}`, `#${view}`, async (page) => {
         await page.waitForSelector(`[data-view="${view}"]`);
+        if (wanted instanceof RegExp) {
+          const seen = await text(page, `[data-view="${view}"]`);
+          expect(wanted.test(seen), `no ${wanted} in ${seen.slice(0, 300)}`);
+        } else {
+          const colours = await page.evaluate(() => {
+            const canvas = document.querySelector(".chart canvas");
+            const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            return new Set(new Uint32Array(data.buffer)).size;
+          });
+          expect(colours >= wanted, `${colours} colours in the picture`);
+        }
         const bad = await contrastProblems(page);
         expect(!bad.length, `contrast: ${bad.slice(0, 3).join(", ")}`);
       });
