@@ -15,6 +15,7 @@ ENDED = "ended.tsv"  # how each process ended: native/agent/process/ended.cpp
 UNFOLLOWED = "unfollowed.tsv"  # processes that have no log, and why: native/agent/process/follow.cpp
 SHAPES_OF_JOB = "shapes.txt"  # why no process of the job has shapes
 SETTINGS_OF_JOB = "settings.json"  # what the machine offers, for programs that cannot be asked
+UNNAMED_SCRIPT = "script.json"  # name and text of a program that is no file: `python -c`, `python < FILE`
 _OPTIONAL_NUMBER = "[-N]"
 
 

@@ -25,7 +25,8 @@ from sonde.columns import Table
 from sonde.errors import SondeError
 from sonde.insights.host_layers import KINDS, MATH_OP, sample_kinds
 from sonde.insights.model import NotEnough
-from sonde.insights.subject import FEWEST_SAMPLES, RECORD_STEPS, Subject
+from sonde.insights.native_words import overhead_words
+from sonde.insights.subject import FEWEST_SAMPLES, RECORD_NATIVE_STEPS, RECORD_STEPS, Subject
 from sonde.machine import roofs as measured
 
 LOSS_SHARE = 0.25  # as sonde.analyze.device.verdict
@@ -77,7 +78,7 @@ def _host_bound(subject: Subject) -> Bound:
         samples, weight, thread = subject.host.samples, subject.host.weight, subject.thread
         what = "a steady step is" if subject.unit == "step" else "the main thread is"
     except NotEnough as missing:
-        if str(missing) != RECORD_STEPS:
+        if str(missing) not in (RECORD_STEPS, RECORD_NATIVE_STEPS):
             raise
         samples, thread = _whole_run(subject)
         weight = np.maximum(samples.array("weight_ns"), 0).astype(np.float64)
@@ -90,8 +91,9 @@ def _host_bound(subject: Subject) -> Bound:
     if crowded and pool < 1:  # the threads waited for are those whose CPU another program had
         shares = {name: share / (1 - pool) for name, share in shares.items()} | {"pool": 0.0}
     word = word_of(shares)
+    words = WORDS | {"overhead": f"in {overhead_words(subject)}"}
     evidence = [
-        f"{what} " + ", ".join(f"{shares[n]:.0%} {text}" for n, text in WORDS.items() if shares[n] >= 0.005)
+        f"{what} " + ", ".join(f"{shares[n]:.0%} {text}" for n, text in words.items() if shares[n] >= 0.005)
     ]
     if crowded and what.startswith("a steady") and subject.each_other >= LOSS_SHARE:
         evidence[0] = "without waiting for other threads, " + evidence[0]

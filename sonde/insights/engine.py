@@ -19,6 +19,7 @@ from sonde.insights.bound import Bound, bound_of
 from sonde.insights.cards import completed
 from sonde.insights.floors import Headroom, headroom
 from sonde.insights.model import Insight, NotEnough
+from sonde.insights.native_words import in_its_language
 from sonde.insights.recombine import merged, remaining_ms
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.rules import RULES
@@ -93,7 +94,7 @@ def judge(recording: Recording, rules: Sequence[Rule] = RULES) -> Report:
     kept.sort(key=lambda finding: rank(finding.insight), reverse=True)
     left = remaining_ms(subject, kept, step_ms) if step_ms else None
     return Report(
-        tuple(f.insight for f in kept),
+        tuple(in_its_language(f.insight, subject) for f in kept),
         not_judged,
         tuple(silent),
         tuple(elsewhere),

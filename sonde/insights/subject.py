@@ -34,6 +34,7 @@ from sonde.analyze.recording.taken_away import (
     stepping_thread,
     taken_away,
 )
+from sonde.analyze.samples.own_lines import is_native_program
 from sonde.analyze.samples.stack_index import Mask, StackIndex
 from sonde.analyze.steps.program import StepReport, step_reports
 from sonde.columns import Array, Table
@@ -55,6 +56,7 @@ FEWEST_SAMPLES = (
 # A step that long, and so few of them, is no part of the steady state (ours).
 STRANGE, RARE, FEW = 20.0, 0.02, 2
 RECORD_STEPS = "no steps were found: train with an optimizer, call a model, or mark steps with sonde.step()"
+RECORD_NATIVE_STEPS = "no steps were found: use torch::optim, or mark steps with sonde_step() of sonde.h"
 RECORD_SAMPLES = "too few samples in steady steps: run more steps, or record with a higher --rate"
 
 
@@ -97,7 +99,7 @@ class Subject:
         """The steps of the process that made most of them."""
         reports = step_reports(self.table("marks"), self.table("samples"), self.table("threads"))
         if not reports:
-            raise NotEnough(RECORD_STEPS)
+            raise NotEnough(RECORD_NATIVE_STEPS if self.native else RECORD_STEPS)
         return max(reports, key=lambda r: (len(r.steps), -r.process))
 
     @cached_property
@@ -393,6 +395,12 @@ class Subject:
         if name is not None:
             keep &= marks.text("name").equals(name)
         return marks.take(np.flatnonzero(keep))
+
+    @cached_property
+    def native(self) -> bool:
+        """Whether the program has no Python."""
+        frames = self.table("frames")
+        return len(frames) > 0 and is_native_program(frames)
 
     @cached_property
     def settings(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ asked to keep it or a process still writes into it. Nothing is removed before ev
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 from collections import Counter
@@ -84,7 +85,7 @@ def finalise(
     tables["losses"] = build.concat(
         "losses", [tables["losses"], framework.tables["losses"], loss_table(losses)]
     )
-    tables["sources"] = source_table(tables, meta) if source else build.empty("sources")
+    tables["sources"] = source_table(tables, meta, _script(raw)) if source else build.empty("sources")
     write_tables(folder, tables.values())
     finished = _finished(meta, logs, tables, framework, result)
     finished.write(folder)
@@ -92,6 +93,15 @@ def finalise(
         shutil.rmtree(raw)
     make_private(folder)
     return open_recording(folder)
+
+
+def _script(raw: Path) -> tuple[str, str] | None:
+    """The program that is no file (`python -c`, standard input), as `sonde run` kept it."""
+    try:
+        name, text = json.loads((raw / rawfolder.UNNAMED_SCRIPT).read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        return None
+    return (name, text) if isinstance(name, str) and isinstance(text, str) else None
 
 
 def _try_write(meta: Meta, folder: Path) -> None:

@@ -31,6 +31,7 @@ from sonde.record.outside.jit import jit_environment, remove_jit_files
 from sonde.record.outside.launch import LaunchResult, agent_environment, launch, launch_options
 from sonde.record.outside.options import RunOptions, read_env_file
 from sonde.record.outside.place import check, readable
+from sonde.record.outside.sources import unnamed_script
 from sonde.record.outside.surroundings import epoch_offset, machine_facts
 from sonde.record.outside.target import CommandTarget
 from sonde.redact import hide_command
@@ -81,6 +82,10 @@ def prepare(command: list[str], folder: Path, options: RunOptions) -> dict[str, 
         agent_environment(folder, launch_options(options, environment), os.environ, os.getpid())  # can it be?
         told = json.dumps(before_start())
         (folder / rawfolder.FOLDER / rawfolder.SETTINGS_OF_JOB).write_text(told, encoding="utf-8")
+        script = unnamed_script(command) if options.source else None
+        if script is not None:
+            kept = json.dumps(script)
+            (folder / rawfolder.FOLDER / rawfolder.UNNAMED_SCRIPT).write_text(kept, encoding="utf-8")
         _started(command, options, environment, theirs).write(folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

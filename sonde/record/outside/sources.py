@@ -27,6 +27,7 @@ from sonde.store.meta import Meta
 MAX_FILE_BYTES = 400_000
 MAX_BYTES = 8_000_000  # of all files
 MAX_FILES = 1_000
+STRING, STDIN = "<string>", "<stdin>"  # what Python calls a program that is no file
 _NOT_MINE = {"site-packages", "dist-packages", "venv", "node_modules", "lib-dynload"}
 _SONDE = Path(__file__).resolve().parents[2]  # our own frames in the program are not the user's
 _SECRET = re.compile(
@@ -46,16 +47,20 @@ class _Source:
     changed_s: float
 
 
-def source_table(tables: Mapping[str, Table], meta: Meta) -> Table:
-    """The table `sources`, the most often named files first."""
-    roots = project_roots(meta)
+def source_table(tables: Mapping[str, Table], meta: Meta, script: tuple[str, str] | None = None) -> Table:
+    """The table `sources`, the most often named files first. `script`: see `unnamed_script`."""
+    roots = project_roots(meta) + _native_roots(tables)
     started = _started(meta.started)
     room = MAX_BYTES
     rows: list[tuple[str, str | None, int, bool, str | None, str | None]] = []
     for name in _named(tables):
         if len(rows) == MAX_FILES:
             break
-        found = _read(Path(name)) if is_mine(Path(name), roots) else None
+        if script and name == script[0]:
+            data = script[1].encode("utf-8", "replace")
+            found: _Source | None = _Source(data, len(data), 0.0)
+        else:
+            found = _read(Path(name)) if is_mine(Path(name), roots) else None
         if found is None:
             continue
         text, reason = _text(found, room)
@@ -79,6 +84,35 @@ def project_roots(meta: Meta) -> list[Path]:
     script = next((a for a in meta.command if Path(a).name == meta.program), None)
     beside = (folder / script).resolve().parent if script and script.endswith(".py") else None
     return [folder.resolve()] + ([beside] if beside and beside.name != "bin" else [])
+
+
+def _native_roots(tables: Mapping[str, Table]) -> list[Path]:
+    """The folder of the C++ file with `main`: what the script's folder is for Python."""
+    frames = tables["frames"]
+    rows = np.flatnonzero(frames.text("name").equals("main") & frames.text("layer").equals("native"))
+    files = {Path(file) for file in frames.text("file").take(rows).tolist() if file}
+    return sorted(
+        {file.parent.resolve() for file in files if file.is_absolute() and "/usr/" not in str(file)}
+    )
+
+
+def unnamed_script(command: list[str]) -> tuple[str, str] | None:
+    """What Python calls the program, and its text: of `python -c TEXT`, or of a file on standard input."""
+    if not command or "python" not in Path(command[0]).name:
+        return None
+    for at, word in enumerate(command[1:], 1):
+        if word == "-c":
+            return (STRING, command[at + 1]) if at + 1 < len(command) else None
+        if word == "-m" or not word.startswith("-"):
+            return None
+        if word == "-":
+            break
+    try:
+        if not stat.S_ISREG(os.fstat(0).st_mode):  # a pipe can be read only once, by the program
+            return None
+        return STDIN, os.pread(0, MAX_FILE_BYTES, 0).decode("utf-8")  # the file's position stays
+    except (OSError, ValueError):
+        return None
 
 
 def is_mine(path: Path, roots: list[Path]) -> bool:

@@ -12,7 +12,9 @@ from sonde.views.options import ShowOptions
 
 def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     if not data["count"]:
-        page.line("No steps were seen. Mark them in the program with: sonde.step()")
+        page.line(
+            "No steps were seen. Mark them in the program: sonde.step() in Python, sonde_step() of sonde.h in C and C++"
+        )
         return
     say_taken(data["taken_away"], page)
     times = [s["ms"] for s in data["steps"]]

@@ -8,7 +8,7 @@ import numpy as np
 
 from sonde.analyze.recording.notes import notes
 from sonde.analyze.recording.quality import quality
-from sonde.analyze.samples.labels import frame_labels
+from sonde.analyze.samples.own_lines import own_lines
 from sonde.analyze.samples.stacks import hot_frames
 from sonde.analyze.steps.program import StepReport, step_reports
 from sonde.columns import Table
@@ -102,42 +102,19 @@ def _states(on_cpu: Table, whole: int) -> Iterator[str]:
 
 def _lines(recording: Recording, on_cpu: Table, whole: int, where: str) -> Iterator[str]:
     """The user's own lines that cause most time, callees included."""
-    rows = _user_lines(recording, on_cpu)
-    if rows:
+    carried = {file for file in recording.table("sources").text("file").tolist() if file}
+    found = own_lines(recording.table("frames"), recording.table("stacks"), on_cpu, carried)
+    if found.rows:
         yield f"Your lines, with everything they call ({where}):"
+    yield from _rows(found.rows, whole)
+    if found.below:
+        yield "Lines of libraries below it, with everything they call:"
+        yield from _rows(found.below, whole)
+
+
+def _rows(rows: list[tuple[str, int]], whole: int) -> Iterator[str]:
     for label, ns in rows[:HOT_ROWS]:
         yield f"  {percent(ns / whole):>7} {bar(ns / whole, 10)} {label}"
-
-
-def _user_lines(recording: Recording, on_cpu: Table) -> list[tuple[str, int]]:
-    frames, stacks = recording.table("frames"), recording.table("stacks")
-    files, layers = frames.text("file").tolist(), frames.text("layer").tolist()
-    own = [layer == "python" and _is_users(file) for file, layer in zip(files, layers, strict=True)]
-    labels = frame_labels(frames)
-    row_of = {frame: row for row, frame in enumerate(frames.array("frame").tolist())}
-    ids = stacks.array("stack").tolist()
-    parent = dict(zip(ids, stacks.array("parent").tolist(), strict=True))
-    frame_of = dict(zip(ids, stacks.array("frame").tolist(), strict=True))
-    weight: dict[int, int] = {}
-    for stack, ns in zip(on_cpu.array("stack").tolist(), on_cpu.array("weight_ns").tolist(), strict=True):
-        weight[stack] = weight.get(stack, 0) + ns
-    # The innermost line of the user's own code is the one that can be changed.
-    innermost: dict[str, int] = {}
-    for stack, ns in weight.items():
-        node = stack
-        while node >= 0 and not own[row_of[frame_of[node]]]:
-            node = parent[node]
-        if node >= 0:
-            label = labels[row_of[frame_of[node]]]
-            innermost[label] = innermost.get(label, 0) + ns
-    return sorted(innermost.items(), key=lambda item: -item[1])
-
-
-def _is_users(file: str | None) -> bool:
-    if not file or file.startswith("<"):
-        return False
-    # Sonde's own observers run inside the program; in a clone they are no site-package.
-    return "site-packages" not in file and "/lib/python3" not in file and "/sonde/record/" not in file
 
 
 def _functions(recording: Recording, on_cpu: Table, whole: int) -> Iterator[str]:

@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 
 import sonde
+from sonde.analyze.samples.own_lines import own_lines
+from sonde.insights.engine import judge
 from sonde.store.reader import open_recording
 from sonde.store.recording import Recording
 
@@ -47,6 +49,8 @@ def built(folder: Path, flag: str) -> Recorded:
     )
 
     def record(what: str) -> Recording:
+        if (folder / f"{what}.sonde").exists():
+            return open_recording(folder / f"{what}.sonde")
         plain = subprocess.run([folder / "program", what], capture_output=True, text=True)
         out = folder / f"{what}.sonde"
         seen = subprocess.run(
@@ -100,3 +104,15 @@ def test_a_program_marks_steps_and_nested_regions_with_the_header(recorded: Reco
     found = counted(recorded("marked"))
     assert found["step user"] == 12
     assert (found['region outer "part"'], found["region inner"]) == (12, 24)
+
+
+def test_lines_come_from_line_tables_alone_and_words_fit_the_language(recorded: Recorded) -> None:
+    recording = recorded("infer")
+    assert (HERE / "program.cpp").as_posix() in recording.table("sources").text("file").tolist()
+    carried = [file for file in recording.table("sources").text("file").tolist() if file]
+    samples = recording.table("samples")
+    lines = own_lines(recording.table("frames"), recording.table("stacks"), samples, carried)
+    assert any("torch_like.cpp:" in label for label, _ in lines.rows)
+    report = judge(recorded("marked"))
+    said = [*report.not_judged.values(), *(report.bound.evidence if report.bound else ())]
+    assert not any("Python" in text or "sonde.step()" in text for text in said)

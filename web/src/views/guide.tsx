@@ -59,7 +59,7 @@ export function GuideView({ model, store, match }: ViewProps) {
         <p>
           The first steps allocate, compile and fill caches. {model.steps.length
             ? <>Here {model.warmup ? `the first ${model.warmup} of ${model.steps.length} steps are warm-up and are left out of medians and of time by layer` : `none of the ${model.steps.length} steps looks like warm-up`}{facts.step ? <>; a steady step takes {format.time(facts.step)}</> : null}.</>
-            : <>No steps were found here. Mark them with <code>sonde.step()</code>.</>}
+            : <>No steps were found here. Mark them with <code>sonde.step()</code> (Python) or <code>sonde_step()</code> (C, C++).</>}
         </p>
       </div>
       <div>

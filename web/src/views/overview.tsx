@@ -249,7 +249,8 @@ function Steps({ model, store, theme }: ViewProps) {
         </>
       ) : (
         <p class="note">
-          No steps were found. Mark them with <code>sonde.step()</code> at the end of each iteration.
+          No steps were found. Mark the end of each iteration with <code>sonde.step()</code> (Python) or{' '}
+          <code>sonde_step()</code> of sonde.h (C, C++).
         </p>
       )}
     </article>

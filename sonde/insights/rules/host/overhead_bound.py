@@ -16,6 +16,7 @@ import numpy as np
 from sonde.insights.calls import Calls, elements
 from sonde.insights.host_layers import host_layers
 from sonde.insights.model import Evidence, Experiment, Insight
+from sonde.insights.native_words import overhead_words
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
 
@@ -38,7 +39,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
             why="Python and dispatch cost the same for one row as for hundreds.",
             evidence=(
                 Evidence(f"{single} of {products} recorded products work on one row", "op", "aten::addmm"),
-                Evidence(f"{share.middle:.1%} of the step is Python, dispatch and bookkeeping"),
+                Evidence(f"{share.middle:.1%} of the step is {overhead_words(subject)}"),
                 *subject.lines(claim, 1),
             ),
             saving=subject.saving(share, 0.4, 1.08),
