@@ -30,6 +30,7 @@ RECORD_WINDOW = "no operator calls were recorded: run longer, or with --window s
 NO_WHOLE_STEP = (
     "operator calls were recorded, but not of one whole step: run longer, or with --window steps=A:B"
 )
+MOST_OF_STEP = 0.5  # a window with so much of a step tells what the step does
 LATE = 0.1  # share of a step that may be over when its window opens; the step then counts from there
 
 
@@ -194,12 +195,26 @@ def _windows(subject: Subject, ops: Table) -> tuple[Array, Array, int]:
         inside = (at >= 0) & (end <= closed[order][np.maximum(at, 0)] + 1_000_000)
         start, end = np.maximum(start, opened[order][np.maximum(at, 0)])[inside], end[inside]
         steady = _with_calls(start, end, ops)
+        if not steady.any():
+            return _parts_of_steps(steps, windows, ops)
         return start[steady], end[steady], int(steady.sum())
     if len(steps):
         found = _with_calls(start, end, ops)
         return start[found], end[found], int(found.sum())
     first, last = int(ops.array("start_ns").min()), int(ops.array("end_ns").max())
     return np.array([first], np.int64), np.array([last], np.int64), 1
+
+
+def _parts_of_steps(steps: Table, windows: Table, ops: Table) -> tuple[Array, Array, int]:
+    """Windows that hold no whole step, but most of one: each counts as one step, from its opening to the step's end."""
+    opened, closed = windows.array("start_ns"), windows.array("end_ns")
+    begin, finish = steps.array("start_ns"), steps.array("end_ns")
+    order = np.argsort(begin, kind="stable")
+    at = order[np.maximum(np.searchsorted(begin[order], opened, "right") - 1, 0)]
+    end = np.minimum(finish[at], closed)
+    most = (opened >= begin[at]) & (end - opened >= MOST_OF_STEP * (finish[at] - begin[at]))
+    most &= _with_calls(opened, end, ops)
+    return opened[most], end[most], int(most.sum())
 
 
 def _with_calls(start: Array, end: Array, ops: Table) -> Mask:

@@ -16,6 +16,9 @@ WINDOW_STEPS = 3
 # The first window may use the whole share, so that a short program gets one. Those after it add precision, not
 # knowledge, and ticks cost as well: all together keep to a quarter of it.
 LATER_SHARE = 0.25
+# Without any window a dozen rules cannot judge. So one step is recorded after a second of steady work, though the
+# share does not allow it yet, unless a very large model makes even that expensive.
+FIRST_AFTER_S, FIRST_MOST_S = 1.0, 0.3
 MOST_WINDOWS = 8
 STEPS_BETWEEN = 10
 GUESS_FIXED_S = 0.012
@@ -36,6 +39,7 @@ class Budget:
         self.share = share
         self.modules = modules  # modules of the largest root seen, for the first guess
         self.durations_s: list[float] = []
+        self.worked_s = 0.0  # in steps outside windows
         self.spent_s = 0.0
         self.windows = 0
         self.again = 0  # windows that were disturbed
@@ -47,6 +51,7 @@ class Budget:
     def step(self, duration_s: float) -> None:
         """A step outside windows took this long."""
         self.since_window += 1
+        self.worked_s += duration_s
         self.durations_s.append(duration_s)
         if len(self.durations_s) > 64:
             del self.durations_s[:32]
@@ -77,6 +82,9 @@ class Budget:
         for steps in range(WINDOW_STEPS, 0, -1):
             if self.expected_s(steps) <= left_s:
                 return steps
+        first = not self.windows and not self.again
+        if first and self.worked_s >= FIRST_AFTER_S and self.expected_s(1) <= FIRST_MOST_S:
+            return 1
         self.next_look = self.since_window + 1 + self.since_window // 8  # asking costs time as well
         return 0
 

@@ -29,12 +29,12 @@ def test_a_program_that_never_gets_steady_is_recorded_all_the_same() -> None:
 
 
 def test_a_window_waits_until_it_fits() -> None:
-    budget = Budget(0.02, modules=200)
+    budget = Budget(0.02, modules=300)
     for _ in range(5):
         budget.step(1.0)
     assert budget.steps_to_record(lambda: 1.0) == 0
     budget.step(1.0)
-    assert budget.steps_to_record(lambda: 15.0) == 1
+    assert budget.steps_to_record(lambda: 18.0) == 1
     assert budget.steps_to_record(lambda: 100.0) == WINDOW_STEPS
 
 
@@ -92,3 +92,24 @@ def test_spending_never_exceeds_the_share_by_more_than_the_first_window(
             first = first or cost
     assert budget.windows <= MOST_WINDOWS
     assert budget.spent_s <= share * cpu + first + 1e-9
+
+
+def test_a_short_program_gets_one_step_after_a_second_of_work_though_the_share_is_too_small() -> None:
+    budget = Budget(0.02, modules=100)
+    for _ in range(4):
+        budget.step(0.2)
+    assert budget.steps_to_record(lambda: 1.0) == 0  # 0.8 s of work: the share of 1 s of CPU time is 20 ms
+    for _ in range(3):
+        budget.step(0.2)
+    assert budget.steps_to_record(lambda: 2.0) == 1
+    budget.window(1, 0.05, 0.05)
+    for _ in range(100):
+        budget.step(0.2)
+    assert budget.steps_to_record(lambda: 3.0) == 0  # those after it keep to the share
+
+
+def test_a_very_large_model_waits_for_its_share() -> None:
+    budget = Budget(0.02, modules=2000)
+    for _ in range(10):
+        budget.step(0.5)
+    assert budget.steps_to_record(lambda: 6.0) == 0
