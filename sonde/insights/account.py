@@ -1,4 +1,5 @@
 """The account of a recording: of its steady steps where it has any, else of the run without imports and start.
+Of a trace with device events: of the device.
 
 Enters: a `Subject`. Leaves: an `Account` (`sonde.analyze.account`), or `NotEnough` where no thread was sampled.
 The one function behind `sonde show REC account`, the report's overview and the insights.
@@ -6,6 +7,7 @@ The one function behind `sonde show REC account`, the report's overview and the 
 
 from __future__ import annotations
 
+from sonde.analyze.account.device import device_account
 from sonde.analyze.account.slices import Account, account_of
 from sonde.insights.model import NotEnough
 from sonde.insights.subject import Subject
@@ -14,7 +16,18 @@ NO_SAMPLES = "no thread was sampled: record the program with sonde run"
 
 
 def account(subject: Subject) -> Account:
-    """Divide the critical thread's time."""
+    """Divide the critical thread's time; of a trace with device events the time of its busiest device."""
+    if subject.has_device:
+        found = device_account(
+            subject.table("kernels"),
+            subject.table("launches"),
+            subject.table("ops"),
+            subject.unit,
+            subject.device_steps if subject.names_steps else 1,
+        )
+        if not found.slices:
+            raise NotEnough("no device did any work")
+        return found
     samples, threads = subject.table("samples"), subject.table("threads")
     try:
         thread, judged = subject.thread, subject.judged_stacks

@@ -32,7 +32,7 @@ _GC = (
     r"|move_unreachable|delete_garbage|update_refs)$"
 )
 _DEBUG_FILE = (
-    r"torch/autograd/(anomaly_mode|gradcheck|profiler)|torch/profiler/|torch/utils/_traceback"
+    r"torch/autograd/(anomaly_mode|gradcheck)|torch/profiler/|torch/utils/_traceback"
     r"|/(traceback|linecache|pdb|bdb|cProfile|profile|tracemalloc|trace|faulthandler)\.py$"
 )
 _DEBUG_NAME = (

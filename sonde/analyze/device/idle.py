@@ -24,6 +24,10 @@ from sonde.analyze.device.kernel_names import by_name
 from sonde.columns import Array, Table
 
 _AT_ONCE = re.compile(r"Wait(Event|Value|External)|Query", re.IGNORECASE)
+EDGE_SHARE, EDGE_TIMES = (
+    0.05,
+    20,
+)  # of the events, and of the median gap: a gap there, so long, is no steady state
 KERNEL_GAP_NS = 30_000  # the turn-around that HTA, too, takes as normal between queued kernels
 
 
@@ -39,6 +43,7 @@ class IdleSplit:
     kernel_ns: int
     sync_ns: int
     other_ns: int
+    edge_ns: int = 0  # of host_ns: long gaps at the start and the end, where the trace was begun and ended
 
     @property
     def idle_ns(self) -> int:
@@ -126,4 +131,14 @@ def _split(
         kernel_ns=int(length[kernel].sum()),
         sync_ns=sync_ns,
         other_ns=int(length[other].sum()),
+        edge_ns=max(int(length[host & at_the_edges(found, len(work))].sum()) - sync_ns, 0),
     )
+
+
+def at_the_edges(found: Gaps, events: int) -> Array:
+    """Gaps among the first or last few events that are far longer than others."""
+    length = found.end - found.start
+    if not len(length):
+        return np.zeros(0, np.bool_)
+    outer = (found.event <= EDGE_SHARE * events) | (found.event >= (1 - EDGE_SHARE) * events)
+    return np.asarray(outer & (length > EDGE_TIMES * max(float(np.median(length)), 1.0)))

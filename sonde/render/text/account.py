@@ -56,6 +56,8 @@ def _headline(data: dict[str, Any]) -> str:
     whole = milliseconds(data["whole_ms"])
     if data["unit"] == "step":
         text = f"A steady step takes {whole} (mean of {data['units']})"
+    elif data["unit"] == "trace":
+        text = f"The device's time from first to last event is {whole}"
     else:
         text = f"No steps: the run without imports and start took {whole}"
     if data["own_ms"] < 0.99 * data["whole_ms"]:

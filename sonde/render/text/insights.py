@@ -91,7 +91,7 @@ def headroom_sentence(report: Report) -> str | None:
     found = report.headroom
     if found is None or found.own_ns <= 0:
         return None
-    what = "This step" if report.unit == "step" else "This run"
+    what = {"step": "This step", "trace": "This trace"}.get(report.unit, "This run")
     text = (
         f"{what} takes {_ms(found.own_ns / 1e6)} ms; what it must do would take {_ms(found.needed_ns / 1e6)}"
     )
@@ -108,6 +108,8 @@ def closing_sentence(report: Report) -> str | None:
         found = report.headroom
         if found is None:
             return f"No finding, and no account that could say that nothing is worth changing: {looked}"
+        if "costly_line" in report.not_judged:
+            return f"No finding: {report.not_judged['costly_line']}. {looked}"
         kinds = ", ".join(f"{KINDS[k]} {v:.0%}" for k, v in list(_own_kinds(report).items())[:4])
         if found.share < NOTHING and found.unknown_ns > 0.5 * found.own_ns:
             return (

@@ -3,7 +3,8 @@
 Condition: idle gaps whose next launch began after the gap did, without synchronisations and data loading,
     are at least 10 % of the device's window (HTA's host-wait test).
 Saving: those gaps at most; a step cannot get shorter than the device's busy time. From 30 % of them up.
-Not for: idle time after synchronisations (rule 4) and in data loading (rule 18).
+Not for: long gaps at the start and end of a trace, idle time after synchronisations (rule 4) and in data loading
+    (rule 18).
 """
 
 from __future__ import annotations
@@ -16,10 +17,20 @@ from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.10  # catalogue, rule 1
+MOSTLY_GRAPHS = 0.3  # of the device's time: graphs are in use already (ours)
+USE_GRAPHS = (
+    'model = torch.compile(model, mode="reduce-overhead")   # CUDA graphs: one launch for many kernels\n'
+    "# or a larger batch: more work per launch"
+)
+BETWEEN_GRAPHS = (
+    "# graphs are replayed already: the host is late between them. Prepare the next inputs while a graph runs,\n"
+    "# or put more work into each graph; see what the host does there: sonde show REC ops"
+)
 
 
 def judge(subject: Subject) -> Iterator[Finding]:
-    waits = mean_share(subject, lambda d: d.idle.host_ns)
+    waits = mean_share(subject, lambda d: d.idle.host_ns - d.idle.edge_ns)
+    replays = max((r.graphs.share for r in subject.gpu.ranks), default=0.0) >= MOSTLY_GRAPHS
     loading = mean_share(subject, lambda d: d.verdict.shares["input"] * d.time.window_ns)
     bubbles = mean_rank_share(subject, lambda r: float(sum(s.bubble_ns for s in r.syncs)))
     syncing = mean_share(subject, lambda d: d.idle.sync_ns)
@@ -41,9 +52,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 Evidence(f"{kernels:,} device events of {each_us:.0f} µs on average, {gaps:,} gaps"),
             ),
             saving=device_saving(subject, 0.3 * share, share),
-            confidence="high" if share > 2 * LEAST_SHARE else "medium",
-            fix='model = torch.compile(model, mode="reduce-overhead")   # CUDA graphs: one launch for many kernels\n'
-            "# or a larger batch: more work per launch",
+            confidence="low" if replays else "high" if share > 2 * LEAST_SHARE else "medium",
+            fix=BETWEEN_GRAPHS if replays else USE_GRAPHS,
             experiment=Experiment(
                 "patch", note="a cheap test: twice the batch takes much less than twice the time"
             ),

@@ -15,11 +15,12 @@ from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
 
 LEAST_SHARE = 0.05  # catalogue, rule 2
+MOSTLY_GRAPHS = 0.3  # of the device's time: the launches between kernels are gone already (ours)
 
 
 def judge(subject: Subject) -> Iterator[Finding]:
     share = mean_share(subject, lambda d: d.idle.kernel_ns)
-    if share < LEAST_SHARE:
+    if share < LEAST_SHARE or max((r.graphs.share for r in subject.gpu.ranks), default=0.0) >= MOSTLY_GRAPHS:
         return
     found = devices(subject)
     gaps = sum(d.idle.gaps for d in found)
