@@ -12,13 +12,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 
 from sonde.analyze.primitives import problems
-from sonde.errors import EnvironmentLacks
 from sonde.ingest.verbose.onednn_grammar import parse_call, split_prefix
+from sonde.machine.other_python import Request, printed_by
 
 _TIMEOUT_S = 90
 
@@ -87,19 +85,9 @@ def ask(questions: list[Question], python: str | None = None) -> list[Answer]:
         return []
     environment = {**os.environ, "ONEDNN_VERBOSE": "dispatch,profile_create"}
     environment.pop("ONEDNN_VERBOSE_TIMESTAMP", None)
-    command = [python or sys.executable, "-c", _PROGRAM, json.dumps([problem for _, problem in given])]
-    try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_TIMEOUT_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EnvironmentLacks(
-            f"{command[0]} cannot be asked: {error}", "name another one with --python"
-        ) from None
-    if "sonde-problem 0" not in done.stdout:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        raise EnvironmentLacks(
-            f"{command[0]} failed when asked: {last}", "it needs torch; name one with --python"
-        )
-    return parse_answers(done.stdout, [q for q, _ in given])
+    request = Request(_PROGRAM, "sonde-problem 0", "reasons", _TIMEOUT_S)
+    problems = json.dumps([problem for _, problem in given])
+    return parse_answers(printed_by(request, python, environment, (problems,)), [q for q, _ in given])
 
 
 def parse_answers(output: str, questions: list[Question]) -> list[Answer]:

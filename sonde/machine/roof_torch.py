@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 
-from sonde.errors import EnvironmentLacks
+from sonde.machine.other_python import Request, printed_by, torch_answer
 
 _MARK = "sonde-torch-peaks "
 BUDGET_S = 7.0
@@ -87,27 +84,9 @@ class TorchPeaks:
 
 def ask(threads: list[int], python: str | None = None, budget_s: float = BUDGET_S) -> TorchPeaks:
     """Measure with the torch of `python`; EnvironmentLacks when it has none."""
-    program = python or sys.executable
     # Threads that spin on a shared machine would measure each other.
     environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
     counts = ",".join(map(str, threads))
-    try:
-        done = subprocess.run(
-            [program, "-c", _PROGRAM, str(budget_s), counts],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=_TIMEOUT_S,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EnvironmentLacks(
-            f"{program} cannot be asked: {error}", "name another one with --python"
-        ) from None
-    line = next((x for x in reversed(done.stdout.splitlines()) if x.startswith(_MARK)), None)
-    if line is None:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        raise EnvironmentLacks(f"{program} failed when asked for its peaks: {last}")
-    answer = json.loads(line.removeprefix(_MARK))
-    if "error" in answer:
-        raise EnvironmentLacks(f"{program} has no torch: {answer['error']}")
+    request = Request(_PROGRAM, _MARK, "peaks", _TIMEOUT_S)
+    answer = torch_answer(request, printed_by(request, python, environment, (str(budget_s), counts)), python)
     return TorchPeaks(answer["version"], answer["seconds"], [Peak(**p) for p in answer["peaks"]])

@@ -7,16 +7,13 @@ the child runs: started with a path, it imports torch and prints one JSON line.
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from typing import Any
 
-from sonde.errors import EnvironmentLacks
 from sonde.machine.libraries import Libraries, from_maps
+from sonde.machine.other_python import Request, printed_by, torch_answer
 
 _MARK = "sonde-torch-probe "
 _TIMEOUT_S = 120
@@ -83,27 +80,9 @@ def ask(python: str | None = None, environment: dict[str, str] | None = None) ->
     """Start `python` (this one by default) and ask; EnvironmentLacks when it has no torch."""
     base = dict(os.environ if environment is None else environment)
     base.update(ONEDNN_VERBOSE="1", MKL_VERBOSE="1")
-    program = python or sys.executable
-    try:
-        done = subprocess.run(
-            [program, "-c", _PROGRAM], env=base, capture_output=True, text=True, timeout=_TIMEOUT_S
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EnvironmentLacks(
-            f"{program} cannot be asked: {error}", "name another one with --python"
-        ) from None
-    line = next((x for x in reversed(done.stdout.splitlines()) if x.startswith(_MARK)), None)
-    if line is None:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        raise EnvironmentLacks(
-            f"{program} failed when asked for its torch: {last}", "try: python -c 'import torch'"
-        )
-    facts = json.loads(line.removeprefix(_MARK))
-    if "error" in facts:
-        raise EnvironmentLacks(
-            f"{program} has no torch: {facts['error']}", "install torch there, or name another with --python"
-        )
-    return parse(facts, done.stdout)
+    request = Request(_PROGRAM, _MARK, "torch", _TIMEOUT_S)
+    output = printed_by(request, python, base)
+    return parse(torch_answer(request, output, python), output)
 
 
 def parse(facts: dict[str, Any], output: str) -> TorchFacts:
