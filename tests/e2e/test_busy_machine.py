@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.suites.busy_matrix import compared, record
+
 pytestmark = pytest.mark.serial
 
 pytest.importorskip("torch")
@@ -77,3 +79,13 @@ def test_the_figures_are_those_of_the_quiet_run_and_the_first_line_names_the_mac
     assert crowded["verdict"]["bound"] == alone["verdict"]["bound"]
     for kind, share in alone["verdict"]["shares"].items():
         assert crowded["verdict"]["shares"][kind] == pytest.approx(share, abs=0.15), kind
+
+
+def test_a_quota_and_a_low_priority_change_neither_verdict_nor_operators(tmp_path: Path) -> None:
+    """The short form of `python -m benchmarks busy_matrix`."""
+    quiet = record("mlp", "quiet", tmp_path, 0.4)
+    for condition in ("quota", "nice"):
+        busy = record("mlp", condition, tmp_path, 0.4)
+        found = compared("mlp", condition, quiet, busy)
+        assert busy["taken"] > 0.3, condition
+        assert found["ok"], found
