@@ -93,6 +93,8 @@ def _checked(path: Path, members: list[zipfile.ZipInfo]) -> dict[str, zipfile.Zi
     root = meta[0].removesuffix(FILE_NAME)
     found: dict[str, zipfile.ZipInfo] = {}
     for member in members:
+        if not member.filename:  # `is_dir` looks at its last character
+            raise InputError(f"{path} has a member without a name")
         if member.is_dir() and member.file_size == 0:
             continue  # zip programs add entries for folders
         name = member.filename

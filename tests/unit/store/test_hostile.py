@@ -75,6 +75,7 @@ SPOILT: dict[str, tuple[Callable[[zipfile.ZipFile], object], str]] = {
     "absolute": (lambda a: a.writestr("/tmp/x", b""), "outside"),
     "bomb": (lambda a: a.writestr("a.sonde/ops/z.parquet", bytes(9_000_000), zipfile.ZIP_DEFLATED), "compressed"),
     "two": (lambda a: a.writestr("b.sonde/meta.json", b"{}"), "2 recordings"),
+    "nameless": (lambda a: a.writestr(zipfile.ZipInfo(""), b""), "without a name"),
     "link": (link, "link"),
     "duplicate": (repeated, "two members"),
 }  # fmt: skip
