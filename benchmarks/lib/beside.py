@@ -1,7 +1,7 @@
 """Two builds of Sonde in one run: what each costs the same program, in turns.
 
 Enters: another clone of Sonde with its native libraries built ("the build before"), a rate, rounds. Leaves: for each
-build the share by in-process blocks and the median times of handler and walk, round by round, and the difference
+build the share by in-process blocks, the agent's own CPU time, the median times of handler and walk, and the difference
 between the builds with its 95 % interval. Each round launches both, in random order, under one interpreter and torch;
 the difference is taken within a round, so that a drifting machine hurts both alike. Each build reads its own recording.
 """
@@ -33,25 +33,29 @@ class Measured:
 
     share: float  # of the program's CPU time, by blocks
     pairs: int
+    own_share: (
+        float  # of it in handlers and in the agent's thread, by their own clocks; without the kernel's part
+    )
     handler_p50_ns: float
     walk_p50_ns: float
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Both builds over all rounds; each of the last three is an estimate with its 95 % interval."""
+    """Both builds over all rounds; each of the last four is an estimate with its 95 % interval."""
 
     rate_hz: int
     seconds: float
     builds: dict[str, str]
     launches: dict[str, list[Measured]]
     share_added: tuple[float, float, float]  # this less that
-    walk_ratio: tuple[float, float, float]  # this over that
+    own_ratio: tuple[float, float, float]  # this over that
+    walk_ratio: tuple[float, float, float]
     handler_ratio: tuple[float, float, float]
 
     @property
     def costs_more(self) -> bool:
-        return self.share_added[1] > 0 or self.walk_ratio[1] > 1
+        return self.share_added[1] > 0 or self.own_ratio[1] > 1 or self.walk_ratio[1] > 1
 
 
 def beside(clone: Path, rate_hz: int, seconds: float, rounds: int) -> Compared:
@@ -75,6 +79,7 @@ def beside(clone: Path, rate_hz: int, seconds: float, rounds: int) -> Compared:
         {name: commit_of(root) for name, root in roots.items()},
         found,
         typical(np.array([a.share - b.share for a, b in pairs])),
+        _ratio([a.own_share / b.own_share for a, b in pairs]),
         _ratio([a.walk_p50_ns / b.walk_p50_ns for a, b in pairs]),
         _ratio([a.handler_p50_ns / b.handler_p50_ns for a, b in pairs]),
     )
@@ -82,13 +87,14 @@ def beside(clone: Path, rate_hz: int, seconds: float, rounds: int) -> Compared:
 
 def show(compared: Compared) -> None:
     for name, rows in compared.launches.items():
-        share, handler, walk = (
+        share, own, handler, walk = (
             statistics.median(getattr(row, figure) for row in rows)
-            for figure in ("share", "handler_p50_ns", "walk_p50_ns")
+            for figure in ("share", "own_share", "handler_p50_ns", "walk_p50_ns")
         )
-        build = compared.builds[name]
-        print(f"{name} ({build}): {share:+.2%}, handler {handler / 1e3:.1f} µs, walk {walk / 1e3:.1f} µs")
-    print("this less that: {:+.2%}  [{:+.2%}, {:+.2%}]".format(*compared.share_added))
+        times = f"handler {handler / 1e3:.1f} µs, walk {walk / 1e3:.1f} µs"
+        print(f"{name} ({compared.builds[name]}): {share:+.2%} by blocks, own CPU time {own:.2%}, {times}")
+    print("this less that, by blocks: {:+.2%}  [{:+.2%}, {:+.2%}]".format(*compared.share_added))
+    print("own CPU time of this over that: {:.3f}  [{:.3f}, {:.3f}]".format(*compared.own_ratio))
     print("walk of this over that: {:.3f}  [{:.3f}, {:.3f}]".format(*compared.walk_ratio))
     print("handler of this over that: {:.3f}  [{:.3f}, {:.3f}]".format(*compared.handler_ratio))
 
@@ -113,9 +119,12 @@ def launch(root: Path, rate_hz: int, seconds: float) -> Measured:
         quality = json.loads(done.stdout)["overhead"]
         if quality["method"] != "blocks":
             raise SystemExit(f"too few blocks in {seconds} s: {quality}")
-        agents = json.loads((output / "meta.json").read_text(encoding="utf-8"))["details"]["agent"]
-        (agent,) = agents.values()
-        return Measured(quality["share"], quality["pairs"], agent["handler_p50_ns"], agent["walk_p50_ns"])
+        details = json.loads((output / "meta.json").read_text(encoding="utf-8"))["details"]
+        (agent,) = details["agent"].values()
+        cpu_ns = details["rusage"]["user_ns"] + details["rusage"]["system_ns"]
+        own_share = (agent["handler_ns"] + agent["background_cpu_ns"]) / cpu_ns
+        times = agent["handler_p50_ns"], agent["walk_p50_ns"]
+        return Measured(quality["share"], quality["pairs"], own_share, *times)
 
 
 def commit_of(root: Path) -> str:

@@ -31,7 +31,8 @@ def launches(share_added: float, walk_ratio: float) -> Launch:
         calls[0] += 1
         here = root == HERE
         noise = source.gauss(0, 0.0002)
-        return Measured(drift[0] + here * share_added + noise, 100, 30e3, 20e3 * (walk_ratio if here else 1))
+        share = drift[0] + here * share_added + noise
+        return Measured(share, 100, share / 2, 30e3, 20e3 * (walk_ratio if here else 1))
 
     return launch
 
