@@ -106,7 +106,12 @@ def _from_ops(recording: Recording) -> StackProfile:
     node_of_row = np.empty(len(ops), np.int64)
     node_parent: list[int] = []
     node_frame: list[int] = []
-    for row, (up, code) in enumerate(zip(parent_row.tolist(), names.codes.tolist(), strict=True)):
+    order = np.arange(len(ops))
+    if (parent_row >= order).any():  # a damaged table: a call that begins before the one around it
+        order = np.argsort(depths(parent_row), kind="stable")
+    for row, up, code in zip(
+        order.tolist(), parent_row[order].tolist(), names.codes[order].tolist(), strict=True
+    ):
         key = (int(node_of_row[up]) if up >= 0 else -1, code)
         node = nodes.get(key)
         if node is None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sonde.errors import InputError
 from sonde.export import FORMATS
 from sonde.export.profile import profile_of
 from sonde.ingest import open_any
@@ -248,6 +249,25 @@ def test_deep_stacks_do_not_fill_the_memory() -> None:
     tracemalloc.stop()
     assert written > 200_000_000
     assert peak < 20_000_000
+
+
+def calls(parent: list[int], start_ns: list[int]) -> Recording:
+    count = len(parent)
+    columns = {"thread": [0] * count, "end_ns": [100] * count, "name": [f"n{i}" for i in range(count)]}
+    ops = build.table("ops", count, op=range(count), parent=parent, start_ns=start_ns, **columns)
+    return Recording(Meta(), {"ops": ops})
+
+
+def test_a_call_that_begins_before_the_one_around_it_still_has_its_path() -> None:
+    """Rows are gone through by their time; a damaged table names a parent that comes later."""
+    profile = profile_of(calls(parent=[1, -1, 0], start_ns=[10, 50, 20]))
+    paths = [[profile.labels[frame] for frame in profile.path(int(node))] for node in profile.stack]
+    assert paths == [["[op] n1", "[op] n0"], ["[op] n1", "[op] n0", "[op] n2"], ["[op] n1"]]
+
+
+def test_calls_in_a_circle_are_refused() -> None:
+    with pytest.raises(InputError, match="circle"):
+        profile_of(calls(parent=[1, 0], start_ns=[10, 50]))
 
 
 def test_svg_is_xml_and_shows_shares() -> None:
