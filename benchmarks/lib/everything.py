@@ -11,7 +11,7 @@ from sonde.analyze.device.by_op import call_times, device_by, module_key
 from sonde.analyze.device.events import device_work
 from sonde.analyze.device.kernel_table import kernel_origins
 from sonde.analyze.device.memory import device_memory
-from sonde.analyze.ranks.summary import RankSummary, summarise
+from sonde.analyze.ranks.summary import RankSummary, summaries
 from sonde.ingest.kineto import reader as kineto
 
 
@@ -32,18 +32,10 @@ def everything(path: Path) -> Measured:
     recording = kineto.read(path)
     read = time.process_time()
     kernels, launches, ops = (recording.table(n) for n in ("kernels", "launches", "ops"))
-    marks, memory, processes = (recording.table(n) for n in ("marks", "memory", "processes"))
+    memory = recording.table("memory")
     work = device_work(kernels, launches)
     times = call_times(work, ops)
-    summary = summarise(
-        *(kernels, launches, ops, marks, memory),
-        rank=int(processes.array("rank").max(initial=-1)),
-        world_size=int(processes.array("world_size").max(initial=-1)),
-        source=path.name,
-        device_name=device_name_in(recording.meta.details),
-        work=work,
-        calls=times,
-    )
+    (summary,) = summaries(recording.table, path.name, device_name_in(recording.meta.details))
     kernel_origins(work, ops)
     device_by(work, ops, ops.text("name"), times)
     device_by(work, ops, module_key(ops), times)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import xml.etree.ElementTree as ET
 
 import pytest
 
 from benchmarks.__main__ import SUITES as FOLDER
 from benchmarks.lib.document import document, guide, plots, results, table
+from benchmarks.lib.environment import MEGATRON
+from benchmarks.lib.everything import everything
 from benchmarks.lib.headlines import HEADLINES, README
 from benchmarks.lib.plan import SUITES
 from benchmarks.lib.plots import MISS, Point, intervals, ticks_of
@@ -69,3 +72,14 @@ def test_a_plot_puts_values_where_they_belong() -> None:
     text = intervals("t", [Point("a<b", 0.5, 0.0, 1.0, "half")], "axis", str, (0.0, 1.0))
     circle = next(e for e in ET.fromstring(text).iter() if e.tag.endswith("circle"))
     assert float(circle.attrib["cx"]) == pytest.approx((190 + 760 - 130) / 2)
+
+
+@pytest.mark.parametrize("suite", [suite.name for suite in SUITES])
+def test_a_suite_can_be_loaded(suite: str) -> None:
+    assert callable(importlib.import_module(f"benchmarks.suites.{suite}").main)
+
+
+def test_all_analyses_of_a_rank_run() -> None:
+    measured = everything(MEGATRON[0])
+    assert measured.summary.rank == 0
+    assert measured.rows == 9815
