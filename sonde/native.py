@@ -1,6 +1,6 @@
 """Where the native libraries are, and the one that this process may load.
 
-All but `libsonde_tools.so` are never loaded here: they go into the profiled program.
+All but `libsonde_tools.so` and `libsonde_dump.so` are never loaded here: they go into the profiled program.
 """
 
 from __future__ import annotations
@@ -33,6 +33,12 @@ def observer_path() -> Path:
 def tools() -> ctypes.CDLL:
     """The helper library; callers declare the functions they use."""
     return ctypes.CDLL(str(_existing("libsonde_tools.so")))
+
+
+@functools.cache
+def dump() -> ctypes.CDLL:
+    """The reader of another process's stacks; callers declare the functions they use."""
+    return ctypes.CDLL(str(_existing("libsonde_dump.so")), use_errno=True)
 
 
 def _existing(name: str) -> Path:

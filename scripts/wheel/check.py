@@ -14,7 +14,13 @@ from io import BytesIO
 from elftools.elf.elffile import ELFFile
 
 PLATFORM = "manylinux_2_17_x86_64"
-LIBRARIES = {"libsonde_agent.so", "libsonde_lines.so", "libsonde_observer.so", "libsonde_tools.so"}
+LIBRARIES = {
+    "libsonde_agent.so",
+    "libsonde_dump.so",
+    "libsonde_lines.so",
+    "libsonde_observer.so",
+    "libsonde_tools.so",
+}
 C_LIBRARY = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2"}
 NEEDED = ("sonde/cli/main.py", "sonde/examples/numpy_classifier.py", "sonde/render/assets/report.js")
 FEWEST_GUARDED_LOADS = 100  # 174 in November 2026, 8 where sections were collected

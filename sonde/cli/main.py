@@ -41,6 +41,7 @@ COMMANDS: dict[str, Entry] = {
     "query": Entry("sonde.cli.query", "Query", "query a recording with SQL"),
     "import": Entry("sonde.cli.import_", "Import", "convert another tool's file to a recording"),
     "export": Entry("sonde.cli.export", "Export", "convert a recording to another tool's format"),
+    "dump": Entry("sonde.cli.dump", "Dump", "print the stacks of a running or hung program"),
     "recover": Entry("sonde.cli.recover", "Recover", "finish a recording after a crash"),
     "pack": Entry("sonde.cli.pack", "Pack", "pack a recording into one file, or unpack it"),
     "completions": Entry("sonde.cli.completions", "Completions", "print a completion script for your shell"),
@@ -49,7 +50,7 @@ COMMANDS: dict[str, Entry] = {
 # How --help lists them.
 GROUPS: dict[str, tuple[str, ...]] = {
     "Record": ("run", "demo", "recover"),
-    "Look": ("report", "show", "insights", "explain", "query"),
+    "Look": ("report", "show", "insights", "explain", "query", "dump"),
     "Compare and improve": ("diff", "prove", "tune", "bench", "check"),
     "Exchange": ("import", "export", "pack"),
     "Set up": ("completions",),

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sonde.ingest.agent.frame_table import Frame
 from sonde.ingest.agent.stack_table import StackTable
 
-_TAKES_GIL = re.compile(
+TAKES_GIL = re.compile(
     r"^(?:take_gil|drop_gil(?:_impl)?|_?PyEval_(?:RestoreThread|AcquireThread|AcquireLock)|PyGILState_Ensure"
     r"|_PyThreadState_Attach|_Py_HandlePending|eval_frame_handle_pending)(?:\.\w+)*$"
 )
@@ -37,5 +37,5 @@ def _is_gil(node: int, stacks: StackTable, rows: Sequence[Frame]) -> bool:
     for number in stacks.from_leaf(node):
         frame = rows[number]
         if not _WAITS.match(frame.library or "") and not _BETWEEN.match(frame.name):
-            return frame.layer == "native" and _TAKES_GIL.match(frame.name) is not None
+            return frame.layer == "native" and TAKES_GIL.match(frame.name) is not None
     return False

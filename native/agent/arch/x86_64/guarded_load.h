@@ -5,10 +5,6 @@
 
 namespace sonde {
 
-inline constexpr uint64_t kLowestUserAddress = 4096;
-// A non-canonical address raises a general protection fault: SIGSEGV as well, without an address.
-inline constexpr uint64_t kHighestUserAddress = 0x7ffffffff000;
-
 // The `?` puts the two sections into the group of an inline function's section, to be dropped together.
 #define SONDE_GUARDED_LOAD(instruction, value, fault, address)       \
   asm volatile("1: " instruction                                     \
