@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from sonde.insights.account import account
+from sonde.insights.floors import headroom
 from sonde.insights.model import NotEnough
 from sonde.insights.subject import Subject
 from sonde.store.recording import Recording
@@ -33,6 +34,10 @@ class SliceRow:
     ]
     cpu_ms: Annotated[float, Column("CPU, all threads", "ms", "CPU time of all threads that worked for it")]
     samples: Annotated[int, Column("samples", "count", "samples that it rests on")]
+    floor_ms: Annotated[
+        float | None, Column("floor", "ms", "least time that its result needs; null: not known")
+    ]
+    reason: Annotated[str, Column("why", meaning="why the floor is that, or why it is not known")]
 
 
 @dataclass(frozen=True)
@@ -47,14 +52,18 @@ class AccountAnswer:
     library_lines: bool  # the program is one call of a library: lines are the library's
     kinds: dict[str, float]  # share of the whole by kind
     rows: list[SliceRow]
+    needed_ms: float | None = None  # floors, and slices whose floor is not known
+    unknown_ms: float | None = None  # of that: slices whose floor is not known
     missing: str | None = None  # why there is no account
 
 
 def data(recording: Recording, options: ShowOptions) -> AccountAnswer:
+    subject = Subject(recording)
     try:
-        found = account(Subject(recording))
+        found = account(subject)
     except NotEnough as missing:
-        return AccountAnswer(None, 0, 0.0, 0.0, 0, False, {}, [], str(missing))
+        return AccountAnswer(None, 0, 0.0, 0.0, 0, False, {}, [], missing=str(missing))
+    room = headroom(subject, found)
     rows = [
         SliceRow(
             s.place.file,
@@ -69,8 +78,10 @@ def data(recording: Recording, options: ShowOptions) -> AccountAnswer:
             s.ns / found.own_ns if found.own_ns > 0 and s.kind != "taken" else None,
             s.cpu_ns / 1e6,
             s.samples,
+            None if floor.ns is None else floor.ns / 1e6,
+            floor.reason,
         )
-        for s in found.slices
+        for s, floor in zip(found.slices, room.floors, strict=True)
     ]
     return AccountAnswer(
         found.unit,
@@ -81,4 +92,6 @@ def data(recording: Recording, options: ShowOptions) -> AccountAnswer:
         found.from_library,
         found.kinds(),
         ordered(rows, SliceRow, options.sort, "ms"),
+        room.needed_ns / 1e6,
+        room.unknown_ns / 1e6,
     )

@@ -1,7 +1,8 @@
 """Every prediction and what became of it: how good Sonde's promises are, counted.
 
 One JSON line per proof, in the user's state folder. Calibration: a prediction is an interval of savings; it
-holds when it overlaps the measured interval. A prediction whose proof was inconclusive counts as neither.
+holds when it overlaps the measured interval. A prediction whose proof was inconclusive, or whose change made the
+program's results differ, counts as neither.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class Outcome:
         """held, missed_low (promised too much), missed_high (promised too little), open, or no_figure."""
         if self.predicted_low is None or self.predicted_high is None:
             return "no_figure"
+        if not self.same_result:
+            return "open"  # another result: whatever its time, it is not what was promised
         if self.measured_low is None or self.measured_high is None or self.verdict == "inconclusive":
             return "open"
         if self.measured_high < self.predicted_low:

@@ -26,6 +26,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
             *([Column("of the rest", right=True)] if busy else []),
             Column(""),
             Column("wall", right=True),
+            Column("floor", right=True),
             Column("CPU, all threads", right=True),
             Column("work"),
             Column("line"),
@@ -37,6 +38,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
                 *([percent(s["own_share"]) if s["own_share"] is not None else ""] if busy else []),
                 bar((s["own_share"] or 0.0) if busy else s["share"], 10),
                 milliseconds(s["ms"]),
+                "?" if s["floor_ms"] is None else milliseconds(s["floor_ms"]),
                 milliseconds(s["cpu_ms"]),
                 s["work"],
                 s["place"] if s["kind"] not in ("taken", "unseen") else "",
@@ -62,6 +64,9 @@ def _headline(data: dict[str, Any]) -> str:
         text = f"No steps: the run without imports and start took {whole}"
     if data["own_ms"] < 0.99 * data["whole_ms"]:
         text += f", {milliseconds(data['own_ms'])} without what other programs took"
+    text += f". What it must do would take {milliseconds(data['needed_ms'])}"
+    if data["unknown_ms"] > 0:
+        text += f", {milliseconds(data['unknown_ms'])} of it with a floor that is not known (?)"
     return text + "."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,9 @@ def test_ledger_is_kept_and_counted(tmp_path: Path) -> None:
     path.write_text("nonsense\n" + path.read_text())
     with pytest.raises(InputError, match=r"ledger.jsonl:1"):
         ledger.read(path)
+
+
+def test_a_change_that_alters_the_results_does_not_count_as_held() -> None:
+    held = outcome((0.1, 0.2), (0.15, 0.25), "faster")
+    assert held.judged == "held"
+    assert replace(held, same_result=False).judged == "open"

@@ -45,7 +45,7 @@ UPDATE = Spent(1, 22, (op("aten::add_"), LOOP), "optimizer")
 
 def loop(*spent: Spent, steps: int = 60, marks: bool = True, more: Table | None = None) -> Recording:
     """A recording of so many equal steps of one thread, sampled every millisecond."""
-    stacks, now = Stacks(), 1_000 * MS
+    stacks, now = Stacks(), 100_000 * MS
     rows: list[tuple[int, int, str, str | None, int]] = []
     found: list[tuple[str, str, int, int]] = []
     for step in range(steps):
@@ -80,7 +80,7 @@ def loop(*spent: Spent, steps: int = 60, marks: bool = True, more: Table | None 
             weight_ns=[r[4] for r in rows],
         ),
         "threads": build.table(
-            "threads", thread=[0], process=[0], kind=["main"], start_ns=[1_000 * MS], end_ns=[now]
+            "threads", thread=[0], process=[0], kind=["main"], start_ns=[100_000 * MS], end_ns=[now]
         ),
     }
     if marks:
