@@ -9,7 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import numpy as np
+
+from sonde.analyze.samples.stack_index import StackIndex
 from sonde.analyze.steps.program import Step, StepReport, step_reports
+from sonde.analyze.steps.run_phases import run_phases
 from sonde.store.recording import Recording
 from sonde.views.columns import Column
 from sonde.views.options import ShowOptions
@@ -44,10 +48,21 @@ class ProcessSteps:
 
 
 @dataclass(frozen=True)
+class RunPhaseRow:
+    """A part of the run; the parts sum to it. Steps of one kind are one part, however often they were interrupted."""
+
+    name: str  # start and imports, training, forward passes outside of steps, saving, between steps, shutdown
+    ms: float
+    share: float  # of the life of the process
+    count: int  # steps or forward passes
+
+
+@dataclass(frozen=True)
 class Steps(ProcessSteps):
     """Those of the process with most steps; `processes` has all."""
 
     steps: list[StepRow]
+    run: list[RunPhaseRow]
     processes: list[ProcessSteps]
     taken_away: dict[str, Any]
 
@@ -57,14 +72,36 @@ def data(recording: Recording, options: ShowOptions) -> Steps:
     reports = step_reports(recording.table("marks"), recording.table("samples"), recording.table("threads"))
     taken = taken_json(recording)
     if not reports:
-        return Steps(None, "", 0, 0, 0, None, None, None, {}, [], [], taken)
+        return Steps(None, "", 0, 0, 0, None, None, None, {}, [], [], [], taken)
     main = max(reports, key=lambda r: (len(r.steps), -r.process))
     return Steps(
         **vars(_process(main)),
         steps=[_step(step) for step in main.steps],
+        run=_run(recording, main),
         processes=[_process(report) for report in reports],
         taken_away=taken,
     )
+
+
+def _run(recording: Recording, report: StepReport) -> list[RunPhaseRow]:
+    processes = recording.table("processes")
+    row = np.flatnonzero(processes.array("process") == report.process)
+    steps = report.steps
+    life = [steps[0].start_ns, max(s.start_ns + s.duration_ns for s in steps)]
+    if len(row):
+        told = int(processes.array("start_ns")[row[0]]), int(processes.array("end_ns")[row[0]])
+        life = [min(told[0], life[0]) if told[0] > 0 else life[0], max(told[1], life[1])]
+    threads, samples = recording.table("threads"), recording.table("samples")
+    mine = threads.array("thread")[threads.array("process") == report.process]
+    samples = samples.take(np.isin(samples.array("thread"), mine))
+    index = StackIndex(recording.table("frames"), recording.table("stacks"))
+    sums: dict[str, list[int]] = {}
+    for phase in run_phases(report, recording.table("marks"), (life[0], life[1]), samples, index):
+        entry = sums.setdefault(phase.name, [0, 0])
+        entry[0] += phase.end_ns - phase.start_ns
+        entry[1] += phase.count
+    whole = max(life[1] - life[0], 1)
+    return [RunPhaseRow(name, ns / 1e6, ns / whole, count) for name, (ns, count) in sums.items()]
 
 
 def _process(report: StepReport) -> ProcessSteps:

@@ -34,7 +34,7 @@ describe("search", () => {
 describe("steps", () => {
   it("are those of the answer, at the page's own times", () => {
     const row = { index: 4, start_ns: 1_500, ms: 0.002, taken_ms: 0.001, in_window: false };
-    const told = { process: 0, kind: "train", count: 1, warmup: 1, left_out: 0, median_ms: 0.002, p10_ms: 0.002, p90_ms: 0.002, phase_ms: {}, steps: [row], processes: [], taken_away: {}, not_carried: 0 };
+    const told = { process: 0, kind: "train", count: 1, warmup: 1, left_out: 0, median_ms: 0.002, p10_ms: 0.002, p90_ms: 0.002, phase_ms: {}, steps: [row], run: [], processes: [], taken_away: {}, not_carried: 0 };
     expect(findSteps(told, 1_000)).toEqual({ steps: [{ number: 4, start: 500, end: 3_500, length: 2_000 }], warmup: 1 });
     expect(findSteps(null, 0)).toEqual({ steps: [], warmup: 0 });
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { stretchOf } from "../src/calc/clip";
 import { layerSums } from "../src/calc/layers";
 import { rowsOf } from "../src/calc/weights";
 import { Model, WAIT } from "../src/data/model";
@@ -50,5 +51,13 @@ describe("a selected range", () => {
   });
   it("spreads a joined row over its slot", () => {
     expect(layerSums(model(2 * S), [10 * S, 11 * S], 0).taken).toBeCloseTo(0.2 * S + 0.25 * 0.4 * S, -8);
+  });
+  it("is drawn where it was: samples up to their time, waits from their start on, preemption over its look", () => {
+    const stretch = stretchOf(model());
+    expect(stretch(0)).toEqual([0, 60 * S]);
+    expect(stretch(3)).toEqual([9.99 * S, 0.01 * S]);
+    const short = model();
+    short.column("samples", "weight")[1] = 0.03 * S;
+    expect(stretchOf(short)(1)).toEqual([10 * S, 0.1 * S]);
   });
 });

@@ -6,7 +6,7 @@ from typing import Any
 
 from sonde.render.text.page import Column, Page, bar, sparkline
 from sonde.render.text.taken import say_taken
-from sonde.render.text.units import milliseconds, percent
+from sonde.render.text.units import count, milliseconds, percent
 from sonde.views.options import ShowOptions
 
 
@@ -42,5 +42,24 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
             [
                 (n, milliseconds(ms), percent(ms / data["median_ms"]), bar(ms / data["median_ms"]))
                 for n, ms in rows
+            ],
+        )
+    if data["run"]:
+        page.line()
+        page.table(
+            [
+                Column("of the run"),
+                Column("time", right=True),
+                Column("share", right=True),
+                Column("passes", right=True),
+            ],
+            [
+                (
+                    r["name"],
+                    milliseconds(r["ms"]),
+                    percent(r["share"]),
+                    count(r["count"]) if r["count"] else "",
+                )
+                for r in data["run"]
             ],
         )

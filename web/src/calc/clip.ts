@@ -5,16 +5,32 @@ import type { Model } from "../data/model";
 
 export type Range = [number, number] | null;
 
+// How often the agent looks while much is taken away (LOOK_NS of sonde/analyze/recording/taken_away.py): a look says how
+// much of it a thread was ready but off the CPU, not when.
+const LOOK = 100_000_000;
+
+// The stretch that a row of samples is drawn over, [start, length]: a sample stands for the time up to it, a wait for
+// the time from its start on, preemption for its part of a look, a row that was joined for its slot.
+export function stretchOf(model: Model): (row: number) => [number, number] {
+  const [time, weight, state] = ["time", "weight", "state"].map((name) => model.column("samples", name));
+  const taken = isTaken(model);
+  return (row) => {
+    if (state[row] === 3) return [time[row], Math.max(weight[row], model.slot, taken(row) ? LOOK : 1)];
+    const length = model.slot > 1 ? model.slot : Math.max(1, weight[row]);
+    return [model.slot > 1 ? time[row] : time[row] - length, length];
+  };
+}
+
 export function clipped(model: Model, range: Range): (row: number) => number {
   const weight = model.column("samples", "weight");
   if (!range) return (row) => weight[row];
   const time = model.column("samples", "time");
   const state = model.column("samples", "state");
+  const stretch = stretchOf(model);
   return (row) => {
     if (state[row] !== 3) return time[row] < range[0] || time[row] > range[1] ? 0 : weight[row];
-    // Rows that were joined begin at their slot and last at least that long.
-    const length = Math.max(weight[row], model.slot, 1);
-    const inside = Math.min(time[row] + length, range[1]) - Math.max(time[row], range[0]);
+    const [start, length] = stretch(row);
+    const inside = Math.min(start + length, range[1]) - Math.max(start, range[0]);
     return inside > 0 ? weight[row] * Math.min(inside / length, 1) : 0;
   };
 }

@@ -2,6 +2,7 @@
 // process, main thread first, busiest next. A lane knows its rows in the order
 // in which they can be searched by time.
 
+import { stretchOf } from "./clip";
 import { CATEGORY_ORDER, type Model } from "../data/model";
 
 export interface Lane {
@@ -35,6 +36,7 @@ export function buildLanes(model: Model): Lane[] {
     }
     return lane;
   };
+  const stretch = model.rows("samples") ? stretchOf(model) : (): [number, number] => [0, 0];
   for (const actor of model.threads) {
     const lane = laneOf(actor.id);
     lane.samples = model.samplesOf(actor.id);
@@ -42,7 +44,7 @@ export function buildLanes(model: Model): Lane[] {
     const state = lane.samples.length ? model.column("samples", "state") : [];
     for (const row of lane.samples) {
       lane.weight += state[row] === 3 ? 0 : weight[row];
-      if (weight[row] > lane.longest) lane.longest = weight[row];
+      lane.longest = Math.max(lane.longest, stretch(row)[1]);
     }
   }
   addOps(model, laneOf);
@@ -143,12 +145,11 @@ export function binsOf(model: Model, lane: Lane): Float32Array {
   if (lane.bins) return lane.bins;
   const kinds = CATEGORY_ORDER.length;
   const out = new Float32Array(BINS * kinds);
-  const time = model.column("samples", "time");
   const weight = model.column("samples", "weight");
   const width = model.duration / BINS;
+  const stretch = stretchOf(model);
   for (const row of lane.samples) {
-    const length = model.slot > 1 ? model.slot : Math.max(1, weight[row]);
-    const start = model.slot > 1 ? time[row] : time[row] - length;
+    const [start, length] = stretch(row);
     const density = weight[row] / length;
     const first = Math.max(0, Math.floor(start / width));
     const last = Math.min(BINS - 1, Math.floor((start + length) / width));

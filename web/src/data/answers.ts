@@ -60,9 +60,17 @@ export interface Steps {
   p90_ms: number | null;
   phase_ms: Record<string, number>;
   steps: StepRow[];
+  run: RunPhaseRow[];
   processes: ProcessSteps[];
   taken_away: Record<string, unknown>;
   not_carried: number; // rows that are not in the page
+}
+
+export interface RunPhaseRow {
+  name: string;
+  ms: number;
+  share: number;
+  count: number;
 }
 
 export interface ProcessSteps {

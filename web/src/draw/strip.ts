@@ -1,6 +1,7 @@
 // A thread's sampled time as a strip: one pixel column is the time that falls into it, stacked by category.
 // Far out it is summed from bins that are made once; close up from the samples in sight.
 
+import { stretchOf } from "../calc/clip";
 import { BINS, binsOf, lowerBound, type Lane } from "../calc/lanes";
 import { CATEGORY_ORDER, SPIN } from "../data/model";
 import type { Pen } from "./pen";
@@ -40,17 +41,13 @@ function fromSamples(on: TimelinePicture, lane: Lane, plot: number, perPixel: nu
   const kinds = CATEGORY_ORDER.length;
   const time = model.column("samples", "time");
   const weight = model.column("samples", "weight");
-  const slot = model.slot;
-  const from = slot > 1 ? lowerBound(lane.samples, time, on.from - slot) : lowerBound(lane.samples, time, on.from);
+  const stretch = stretchOf(model);
+  const from = lowerBound(lane.samples, time, on.from - lane.longest);
   for (let i = from; i < lane.samples.length; i++) {
     const row = lane.samples[i];
-    // A sample stands for the time up to it; a joined row for its slot.
-    const length = slot > 1 ? slot : weight[row];
-    const start = slot > 1 ? time[row] : time[row] - length;
-    if (start > on.to) {
-      if (slot > 1 || time[row] - lane.longest > on.to) break;
-      continue;
-    }
+    const [start, length] = stretch(row);
+    if (time[row] - lane.longest > on.to) break;
+    if (start > on.to || start + length < on.from) continue;
     const end = start + length;
     const a = Math.max(0, (start - on.from) / perPixel);
     const b = Math.min(plot, (end - on.from) / perPixel);

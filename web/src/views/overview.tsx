@@ -246,6 +246,11 @@ function Steps({ model, store, theme }: ViewProps) {
             </span>
             <span>- - median of steady steps</span>
           </div>
+          {told && told.run.length > 1 && (
+            <p class="note" data-role="run">
+              The run: {told.run.map((part) => `${part.name} ${format.time(part.ms * 1e6)} (${format.percent(part.share)}${part.count ? `, ${format.count(part.count)}` : ""})`).join("; ")}.
+            </p>
+          )}
         </>
       ) : (
         <p class="note">
