@@ -8,6 +8,7 @@ not. A recording without steps is one block: the whole run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,11 +63,12 @@ class Steady:
     early: tuple[Step, ...] = ()  # taken for warm-up
 
 
-def steady_steps(marks: Table) -> Steady:
-    reports = step_reports(marks)
+def steady_steps(table: Callable[[str], Table]) -> Steady:
+    """The steps that `sonde show steps` calls steady, of the process that made most."""
+    reports = step_reports(table("marks"), table("samples"), table("threads"))
     if not reports:
         return Steady(0, [], [])
-    main = max(reports, key=lambda report: len(report.steps))
+    main = max(reports, key=lambda report: (len(report.steps), -report.process))
     if len(main.steady) < FEWEST_STEPS:
         return Steady(main.process, [], [])
     after = sorted(main.steps[main.warmup :], key=lambda step: step.start_ns)

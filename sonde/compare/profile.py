@@ -61,7 +61,7 @@ def fused_in(table: Load) -> Fused:
 
 
 def has_steps(table: Load) -> bool:
-    return bool(units(table)) if is_trace(table) else bool(steady_steps(table("marks")).steps)
+    return bool(units(table)) if is_trace(table) else bool(steady_steps(table).steps)
 
 
 def pace_of(table: Load, by_step: bool) -> Pace:
@@ -70,7 +70,7 @@ def pace_of(table: Load, by_step: bool) -> Pace:
     whole = np.array([(end_ns - start_ns) / 1e6])
     if is_trace(table):
         return Pace(np.concatenate([u.step_ms for u in units(table)]) if by_step else whole, np.empty(0), 0.0)
-    steady = steady_steps(table("marks"))
+    steady = steady_steps(table)
     samples, threads, counters = table("samples"), table("threads"), table("counters")
     if not by_step:
         faulted = faults(counters, steady.process, start_ns, end_ns, 1)
@@ -91,7 +91,7 @@ def profile(table: Load, wanted_ops: frozenset[str], root: str, by_step: bool) -
         numbers = units(table)[0].numbers if by_step else ()
         return Profile(pace_of(table, by_step), keyed, {}, fused_in(table), steps=numbers)
     marks, threads = table("marks"), table("threads")
-    steady = steady_steps(marks)
+    steady = steady_steps(table)
     cut = bool(steady.steps) and not by_step  # deep windows hold some of its steps, not a run
     steady = steady if by_step else Steady(steady.process, [], [])
     everything = whole_run(*_span(table))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sonde.analyze.recording.taken_away import stepping_thread
 from sonde.ingest import open_any
 from sonde.store import build
 from sonde.store.recording import Recording
@@ -87,8 +88,8 @@ def recorded(source: str) -> Callable[[Path], Recording]:
 def crowded(folder: Path) -> Recording:
     """Training beside busy neighbours: three fifths of the stepping thread's time are taken away."""
     quiet = training_run()
-    samples, marks = quiet.table("samples"), quiet.table("marks")
-    thread = int(marks.array("thread")[marks.text("kind").equals("step")][0])
+    samples = quiet.table("samples")
+    thread = stepping_thread(quiet.table("marks"), quiet.table("threads"), 0)
     first, last = int(samples.array("time_ns").min()), int(samples.array("time_ns").max())
     looks = np.arange(first, last, 100_000_000)
     away = build.table(

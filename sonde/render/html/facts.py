@@ -1,4 +1,4 @@
-"""Meta, losses, quality and insights → the small facts of the page, as JSON.
+"""Meta, quality and insights → the small facts of the page, as JSON.
 
 Everything here came from outside, so it is walked once: strings are made
 visible, numbers that JSON does not know become null, and what looks like a
@@ -80,7 +80,6 @@ def _kernels(recording: Recording) -> list[list[object]]:
 def add_facts(payload: Payload, recording: Recording, options: ReportOptions, span: tuple[int, int]) -> None:
     """Put everything that is not a table into the payload."""
     meta = recording.meta
-    losses = recording.table("losses")
     name = meta.program or (recording.path.name if recording.path else "recording")
     payload.facts |= {
         "title": visible(options.title or Path(name).name),
@@ -104,16 +103,6 @@ def add_facts(payload: Payload, recording: Recording, options: ReportOptions, sp
             "details": plain(meta.details),
         },
         "kernels_seen": plain(_kernels(recording)),
-        "losses": [
-            [plain(v) for v in row]
-            for row in zip(
-                losses.text("cause").tolist(),
-                losses.array("count").tolist(),
-                losses.text("unit").tolist(),
-                losses.text("detail").tolist(),
-                strict=True,
-            )
-        ][:MAX_ITEMS],
         "quality": plain(_quality(recording) if options.quality is None else options.quality),
         "insights": [_card(i) for i in options.insights],
         "findings": [_card(f) for f in options.findings],

@@ -1,5 +1,6 @@
 // What each device did: union of kernel times, by kind of work, and overlap.
 
+import type { DeviceFacts } from "../data/facts";
 import { GPU_WORK, type Model } from "../data/model";
 
 export interface DeviceRow {
@@ -85,7 +86,7 @@ export function deviceRows(model: Model, range: [number, number] | null): Device
   });
 }
 
-function told(fact: Record<string, number>): DeviceRow {
+function told(fact: DeviceFacts): DeviceRow {
   const { process, device, events, window, busy, idle, compute, communication, copy, overlap } = fact;
   const split = { host: fact.idle_host, kernel: fact.idle_kernel, sync: fact.idle_sync, other: fact.idle_other };
   return { process, device, events, window, busy, idle, compute, communication, copy, overlap, split };

@@ -34,7 +34,7 @@ export interface Comparison {
 }
 
 export function comparisonOf(model: Model): Comparison | null {
-  return (model.facts.comparison as Comparison | undefined) ?? null;
+  return model.facts.comparison ?? null;
 }
 
 export function rowsOfTable(comparison: Comparison, table: ComparisonTable): ComparisonRow[] {

@@ -4,6 +4,7 @@
 
 import type { Column, Payload } from "./payload";
 import { findSteps, type Step } from "../calc/steps";
+import type { Facts } from "./facts";
 import { COLUMNS, ROWS, type Answers } from "./answers";
 
 export const LAYERS = ["python", "module", "op", "native", "jit", "kernel", "gpu", "label"] as const;
@@ -34,7 +35,7 @@ export interface Actor {
 }
 
 export class Model {
-  readonly facts: Record<string, any>;
+  readonly facts: Facts;
   readonly strings: string[];
   readonly duration: number;
   readonly threads: Actor[];

@@ -5,6 +5,8 @@
 // An integer column is byte planes of values or of differences; the reader
 // puts them together into typed arrays and nothing else looks at bytes.
 
+import type { Facts } from "./facts";
+
 export type Column = Int32Array | Float64Array;
 
 export interface Table {
@@ -14,7 +16,7 @@ export interface Table {
 }
 
 export interface Payload {
-  facts: Record<string, any>;
+  facts: Facts;
   strings: string[];
   tables: Record<string, Table>;
 }

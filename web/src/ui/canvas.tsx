@@ -35,7 +35,7 @@ export function Canvas(props: {
     const made = new Chart(element, props.picture, props.theme);
     chart.current = made;
     props.chartRef?.(made);
-    (element as any).sondeChart = made; // for the browser tests' frame times
+    (element as HTMLElement & { sondeChart?: Chart }).sondeChart = made; // for the browser tests' frame times
     const at = (event: MouseEvent): [number, number] => {
       const box = element.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top + element.scrollTop];

@@ -4,6 +4,7 @@
 import { useState } from "preact/hooks";
 import { copyText } from "../ui/save";
 import type { ViewProps } from "../ui/context";
+import type { Insight } from "../data/facts";
 import * as format from "../calc/format";
 
 interface Evidence {
@@ -17,12 +18,12 @@ interface Evidence {
 const MOST_EVIDENCE = 4;
 
 export function Insights(props: ViewProps) {
-  const insights: any[] = props.model.facts.insights ?? [];
+  const insights: Insight[] = props.model.facts.insights ?? [];
   const closing: string | null = props.model.facts.closing ?? null;
   const last = closing && <p class="note" data-role="insights-closing">{closing}</p>;
   if (!insights.length) return last || null;
   const { match } = props;
-  const wanted = (item: any) => !match.active || [item.title, item.why, item.fix, ...evidence(item.evidence).map((e) => e.text)].some((t) => match.test(String(t ?? "")));
+  const wanted = (item: Insight) => !match.active || [item.title, item.why, item.fix, ...evidence(item.evidence).map((e) => e.text)].some((t) => match.test(String(t ?? "")));
   const found = insights.filter(wanted).length;
   return (
     <>
@@ -35,7 +36,7 @@ export function Insights(props: ViewProps) {
   );
 }
 
-function Card({ item, number, store, model }: ViewProps & { item: any; number: number }) {
+function Card({ item, number, store, model }: ViewProps & { item: Insight; number: number }) {
   const seen = evidence(item.evidence);
   const cost = saving(item);
   const share = typeof item.saving_share === "number" ? item.saving_share : NaN;
@@ -117,22 +118,20 @@ export function Fix({ text }: { text: string }) {
   );
 }
 
-function saving(item: any): string {
+function saving(item: Insight): string {
   if (typeof item.saving === "string") return item.saving;
-  const of = item.saving_ms_per_step ?? item.saving;
-  const [low, high] = [of?.low ?? of?.low_ms, of?.high ?? of?.high_ms];
+  const step = item.saving_ms_per_step;
+  const [low, high] = step ? [step.low, step.high] : [item.saving?.low_ms, item.saving?.high_ms];
   if (typeof low !== "number" || typeof high !== "number") return "";
   const per = item.resource === "once" ? "once per run" : item.unit === "trace" ? "of the trace" : "per step";
   const [a, b] = [format.digits(low), format.digits(high)];
   return `${a === b ? a : `${a}–${b}`} ms ${per}`;
 }
 
-function evidence(value: any): Evidence[] {
+function evidence(value: Insight["evidence"]): Evidence[] {
   if (value === null || value === undefined) return [];
   if (Array.isArray(value)) return value.flatMap(evidence);
-  if (typeof value !== "object") return [{ text: String(value) }];
-  if (typeof value.text === "string") return [value];
-  return [{ text: Object.entries(value).map(([k, v]) => `${k}: ${String(v)}`).join(", ") }];
+  return [typeof value === "string" ? { text: value } : value];
 }
 
 // The view in which a piece of evidence is to be seen, as a link that opens it there.

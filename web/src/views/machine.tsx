@@ -8,6 +8,7 @@ import { ExportMenu, linkItem } from "../ui/parts";
 import { copyText, csv, download } from "../ui/save";
 import { Fix } from "./insights";
 import type { ViewProps } from "../ui/context";
+import type { Json } from "../data/facts";
 import * as format from "../calc/format";
 
 type Fact = [string, string];
@@ -32,7 +33,7 @@ export function MachineView({ model, store, theme, match }: ViewProps) {
       .filter(([, list]) => list.length);
   }, [model, match]);
   const counters = useMemo(() => counterSeries(model).filter((c) => c.times.length > 1 && !/rss_bytes$/.test(c.name)).map((c) => ({ ...c, drawn: c.rate && c.name.endsWith("_ns") ? cores(c.series) : c.series })), [model]);
-  const findings: any[] = model.facts.findings ?? [];
+  const findings = model.facts.findings ?? [];
   const markdown = () => groups.map(([name, list]) => `### ${name}\n\n| | |\n|---|---|\n${list.map(([k, v]) => `| ${k} | ${v.replace(/\|/g, "\\|")} |`).join("\n")}`).join("\n\n");
   return (
     <section class="view" data-view="machine">
@@ -113,7 +114,7 @@ function cores(series: { name: string; values: (number | null)[] }[]) {
 }
 
 // Nested facts as "a.b" rows.
-function flat(value: any, prefix = ""): Fact[] {
+function flat(value: Json | undefined, prefix = ""): Fact[] {
   if (value === null || value === undefined) return [];
   if (typeof value !== "object") return [[prefix, typeof value === "number" && /bytes$/.test(prefix) ? format.bytes(value) : String(value)]];
   if (Array.isArray(value) && value.every((v) => typeof v !== "object")) return [[prefix, value.join(", ")]];

@@ -6,6 +6,7 @@ import { CurveCard, type Series } from "../ui/curve";
 import { Empty } from "../ui/parts";
 import { DataTable } from "../ui/table";
 import type { ViewProps } from "../ui/context";
+import type { Peak } from "../data/facts";
 import type { Model } from "../data/model";
 import * as format from "../calc/format";
 import { counterSeries, isResident } from "../calc/counters";
@@ -31,7 +32,7 @@ export function MemoryView({ model, store, theme, match }: ViewProps) {
   return (
     <section class="view" data-view="memory">
       {devices.map((d) => {
-        const peak = (model.facts.peaks ?? []).find((p: any) => p.device === d.device && p.process === d.process);
+        const peak = (model.facts.peaks ?? []).find((p) => p.device === d.device && p.process === d.process);
         const rows = peak ? peakRows(model, peak).filter((row) => !match.active || match.test(row.op) || match.test(row.module) || match.test(row.category)) : [];
         const categories = rows.some((row) => row.category !== "unknown");
         return (
@@ -47,7 +48,7 @@ export function MemoryView({ model, store, theme, match }: ViewProps) {
             theme={theme}
             store={store}
           >
-            {rows.length > 0 && (
+            {peak && rows.length > 0 && (
               <>
                 <p class="note">
                   Alive at the peak: {format.count(peak.blocks)} blocks that were seen, {format.bytes(peak.known)} of {format.bytes(peak.bytes)}
@@ -121,7 +122,7 @@ function memoryCurves(model: Model): Curve[] {
   });
 }
 
-function peakRows(model: Model, peak: any): PeakRow[] {
+function peakRows(model: Model, peak: Peak): PeakRow[] {
   return peak.rows.map(([op, module, category, bytes, blocks]: number[]) => ({
     op: model.text(op), module: model.text(module), category: model.text(category), bytes, blocks,
   }));

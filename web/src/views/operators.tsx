@@ -96,7 +96,7 @@ export function OperatorsView(props: ViewProps) {
             <>
               percentages are of {format.time(sum * 1e6)}, the self time of all operators and regions
               {told?.source === "samples" ? "; from sampled stacks: no deep window fell into this run, so calls and memory are not known" : ""}
-              {pruned?.pruned_calls > 0 && (range || thread >= 0) ? `; ${format.count(pruned.pruned_calls)} calls shorter than ${format.time(pruned.longest_pruned_ns)} are not in this page` : ""}
+              {pruned && pruned.pruned_calls > 0 && (range || thread >= 0) ? `; ${format.count(pruned.pruned_calls)} calls shorter than ${format.time(pruned.longest_pruned_ns)} are not in this page` : ""}
             </>
           }
         />

@@ -23,12 +23,13 @@ const NAMES = ["Python", "Framework", "Operator", "Kernel", "Other", "Spin", "Wa
 export function OverviewView(props: ViewProps) {
   const { model, store } = props;
   const range = store.range;
+  const notes = model.facts.notes ?? [];
   const said = useMemo(() => verdict(model, range), [model, range?.[0], range?.[1]]);
   return (
     <section class="view overview" data-view="overview">
-      {(model.facts.notes ?? []).length > 0 && (
+      {notes.length > 0 && (
         <ul class="notes" data-role="notes">
-          {model.facts.notes.map((note: string) => (
+          {notes.map((note) => (
             <li>
               <bdi>{note}</bdi>
             </li>

@@ -182,6 +182,6 @@ function primitiveRows(model: Model, range: [number, number] | null): PrimitiveR
 // Peak and bandwidth from the machine's own measurement, if it has one.
 function roofsOf(model: Model, dots: Dot[]): Roofs {
   const told = model.facts.roof;
-  if (told?.peak > 0 && told?.bandwidth > 0) return { peak: told.peak, bandwidth: told.bandwidth, measured: true };
+  if (told && told.peak > 0 && told.bandwidth > 0) return { peak: told.peak, bandwidth: told.bandwidth, measured: true };
   return { peak: Math.max(...dots.map((d) => d.rate)), bandwidth: Math.max(...dots.map((d) => d.rate / d.intensity)), measured: false };
 }

@@ -1,0 +1,127 @@
+// The small facts of a report, as sonde/render/html writes them. Answers of views have generated types (answers.ts).
+
+import type { Answers } from "./answers";
+import type { Comparison } from "./comparison";
+
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+export interface Meta {
+  sonde_version?: string;
+  source?: string;
+  program?: string;
+  directory?: string;
+  started?: string;
+  command?: string[];
+  duration_s?: number;
+  exit_code?: number | null;
+  complete?: boolean;
+  options?: Json;
+  environment?: Json;
+  machine?: Json;
+  versions?: Json;
+  clock?: { uncertainty_ns?: number };
+  details?: Json;
+}
+
+export interface Attributed {
+  samples: number;
+  python: number;
+  op: number;
+  module: number;
+  leaf: number;
+  root: number;
+}
+
+export interface Quality {
+  attributed?: { all?: Attributed };
+  overhead?: { share?: number | null; low?: number; high?: number };
+  cpu_s?: { share?: number | null };
+}
+
+export interface InsightEvidence {
+  text: string;
+  kind?: string;
+  name?: string;
+  file?: string;
+  line?: number;
+}
+
+export interface Insight {
+  title: string;
+  why?: string | null;
+  evidence?: InsightEvidence | InsightEvidence[] | string | null;
+  saving?: string | { low_ms?: number; high_ms?: number } | null;
+  saving_ms_per_step?: { low: number; high: number } | null;
+  saving_share?: number | null;
+  confidence?: string | number | null;
+  fix?: string | null;
+  experiment?: { note?: string } | null;
+  resource?: string;
+  unit?: string;
+  link?: string;
+}
+
+export interface Finding {
+  what?: string;
+  title?: string;
+  severity?: string;
+  why?: string;
+  fix?: string | null;
+}
+
+export interface Peak {
+  process: number;
+  device: string;
+  time: number;
+  bytes: number;
+  known: number;
+  blocks: number;
+  rows: number[][];
+}
+
+export interface DeviceFacts {
+  process: number;
+  device: number;
+  events: number;
+  window: number;
+  busy: number;
+  idle: number;
+  compute: number;
+  communication: number;
+  copy: number;
+  overlap: number;
+  idle_host: number;
+  idle_kernel: number;
+  idle_sync: number;
+  idle_other: number;
+}
+
+export interface Kept {
+  profile?: { samples: number; rows: number; slot_ns: number; pruned_nodes: number; pruned_ns: number };
+  ops?: { ops: number; rows: number; pruned_calls: number; pruned_self_ns: number; longest_pruned_ns: number };
+  device?: { kernels?: number; rows?: number; pruned?: number; before_trace?: number; without_launch?: number };
+}
+
+export interface Facts {
+  title?: string;
+  level?: number;
+  duration_ns?: number;
+  origin_ns?: number;
+  notes?: string[];
+  meta?: Meta;
+  kernels_seen?: [string, string | null, number, number, string][];
+  quality?: Quality | null;
+  insights?: Insight[];
+  findings?: Finding[];
+  taken_away?: string | null;
+  closing?: string | null;
+  peaks?: Peak[];
+  devices?: DeviceFacts[];
+  kept?: Kept;
+  source?: { files: { file: number; lines: string[]; changed: boolean }[]; skipped: string[]; off: boolean };
+  roof?: { peak: number; bandwidth: number } | null;
+  primitives?: Json;
+  comparison?: Comparison;
+  // Rows of views are tables of their own; these are the rest of each answer.
+  answers?: { [Name in keyof Answers]?: Name extends "ops" ? Record<string, object> : object | null };
+}
