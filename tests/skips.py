@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.environments import data_folder
+
 ALLOWED = Path(__file__).with_name("allowed_skips.txt")
 
 
@@ -24,6 +26,8 @@ def patterns(text: str) -> list[re.Pattern[str]]:
 
 
 def allowed(reason: str, known: list[re.Pattern[str]]) -> bool:
+    if reason.startswith("got empty parameter set"):  # a list of real traces
+        return data_folder() is None
     return any(pattern.fullmatch(reason) for pattern in known)
 
 

@@ -58,6 +58,7 @@ SUITES = (
     Suite("memory", 2, proof=True),
     Suite("undisturbed", 15, proof=True),
     Suite("busy_matrix", 10, proof=True),
+    Suite("busy_matrix", 10, proof=True),
     Suite("sanitizers", 15, "g++ with sanitizers", proof=True),
     Suite("guest_suites", 40, "Pythons with their tests", "--python all", proof=True),
     Suite("soak", 11, "g++", proof=True),

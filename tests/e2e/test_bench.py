@@ -12,6 +12,8 @@ from sonde.cli.main import main
 from sonde.errors import UsageError
 from sonde.experiment.gate.revisions import checked_out, current, default_base
 
+pytestmark = pytest.mark.serial
+
 
 def git(folder: Path, *words: str) -> str:
     identity = ("-c", "user.name=a", "-c", "user.email=a@b")

@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.lifecycle.observed import needs_torch
 
-pytestmark = needs_torch
+pytestmark = [pytest.mark.serial, needs_torch]
 
 # What the main arena, glibc's name for the program's heap, has in use: its size without what is free.
 PROGRAM = """
