@@ -15,10 +15,9 @@ from functools import partial
 from typing import Any
 
 from sonde.record.inside import garbage
-from sonde.record.inside.burst import Burst
 from sonde.record.inside.events import TRAIN_STEP, Record
 from sonde.record.inside.session import Session
-from sonde.record.inside.steps import Pace, StepTracker
+from sonde.record.inside.steps import Burst, Pace, StepTracker
 from sonde.record.inside.windows import Windows
 
 OPTIONS_VARIABLE = "SONDE_OBSERVE"  # JSON: what to observe and where to write

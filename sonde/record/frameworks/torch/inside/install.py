@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonde.record.frameworks.torch.inside import (
     compiled_calls,
@@ -12,10 +12,12 @@ from sonde.record.frameworks.torch.inside import (
     settings,
     training,
 )
-from sonde.record.frameworks.torch.inside.kineto import KinetoWindow
-from sonde.record.frameworks.torch.inside.lines import LineTrace
 from sonde.record.inside import observation
 from sonde.record.inside.observation import Observation
+
+if TYPE_CHECKING:
+    from sonde.record.frameworks.torch.inside.kineto import KinetoWindow
+    from sonde.record.frameworks.torch.inside.lines import LineTrace
 
 OBSERVERS = (
     training.observe,
@@ -43,10 +45,15 @@ class TorchDeep:
     def __init__(self, torch: Any) -> None:
         self._torch = torch
 
+    # Imported when a window opens: a program without windows need not pay for it.
     def trace(self) -> KinetoWindow:
+        from sonde.record.frameworks.torch.inside.kineto import KinetoWindow
+
         return KinetoWindow(self._torch)
 
     def lines(self) -> LineTrace:
+        from sonde.record.frameworks.torch.inside.lines import LineTrace
+
         return LineTrace(self._torch)
 
     def set_verbose(self, on: bool) -> None:
