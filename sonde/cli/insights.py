@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sonde import json_text
 from sonde.cli.inputs import add_engine, add_json, called, open_input
+from sonde.errors import UsageError
 
 
 class Insights:
@@ -19,12 +20,22 @@ class Insights:
         parser.add_argument(
             "recordings", type=Path, nargs="+", metavar="REC", help="recordings, traces, or folders of ranks"
         )
+        parser.add_argument(
+            "--verify",
+            type=float,
+            metavar="MINUTES",
+            help="run the experiments that need no edit, for so long, and mark each insight proved, refuted or open",
+        )
         parser.add_argument("--all", action="store_true", help="also list what was checked and found well")
         add_engine(parser)
         add_json(parser)
 
     def run(self, options: argparse.Namespace) -> int:
+        from dataclasses import asdict
+
         from sonde.analyze.recording.notes import notes
+        from sonde.cli.verify import verify
+        from sonde.experiment.proving import ledger
         from sonde.insights.engine import judge
         from sonde.insights.to_json import report_json
         from sonde.render.text.insights import show_insights
@@ -36,9 +47,21 @@ class Insights:
             recording = open_input(path, options.engine, options.run_number)
             first = notes(recording.meta.details, recording.meta.options, recording.table)
             found.append((called(path, options.run_number), first, judge(recording)))
+        if options.verify is not None and (len(found) > 1 or options.verify <= 0):
+            raise UsageError(
+                "--verify takes one recording and a time above 0", "sonde insights REC --verify 10"
+            )
+        marks = [] if options.verify is None else verify(path, found[0][2].insights, options.verify)
+        proofs = {c.rule: c for c in ledger.calibration(ledger.read(ledger.ledger_path()))}
         if options.json:
             said = [
-                {"recording": name, "notes": first, **report_json(report)} for name, first, report in found
+                {
+                    "recording": name,
+                    "notes": first,
+                    **report_json(report),
+                    "verified": [asdict(mark) for mark in marks],
+                }
+                for name, first, report in found
             ]
             print(json_text.dumps(said[0] if len(said) == 1 else {"recordings": said}, indent=1))
             return 0
@@ -48,4 +71,11 @@ class Insights:
                 page.heading(name)
             show_notes(first, page)
             show_insights(report, page, name, everything=options.all)
+            for rule in dict.fromkeys(i.rule for i in report.insights):
+                told = proofs.get(rule)
+                if told is not None and told.share is not None:
+                    judged = told.held + told.promised_too_much + told.promised_too_little
+                    page.line(f"Predictions of {rule} that held when proved by you: {told.held} of {judged}")
+        for mark in marks:
+            page.line(f"{mark.state}: {mark.rule} ({mark.reason})")
         return 0
