@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "trace/crc_fold.h"
+
 namespace sonde::trace {
 namespace {
 
@@ -26,6 +28,9 @@ constexpr CrcTables kCrc;
 
 std::uint32_t crc32(std::uint32_t crc, const std::uint8_t* data, std::size_t size) {
   std::uint32_t c = ~crc;
+  const std::size_t folded = fold_crc32(&c, data, size);
+  data += folded;
+  size -= folded;
   const auto& t = kCrc.table;
   for (; size >= 8; size -= 8, data += 8) {
     std::uint64_t w;

@@ -1,4 +1,4 @@
-// CRC-32 as gzip defines it, eight bytes at a time.
+// CRC-32 as gzip defines it, 64 bytes at a time where the processor can, else eight.
 #pragma once
 
 #include <cstddef>
