@@ -65,6 +65,8 @@ proofs: .make/test-environment .make/guests-environment/ready .make/native  ## e
 	$(PY) -m benchmarks guests --python all --built-in
 	$(PY) -m benchmarks kills --moments 1000
 	$(PY) -m benchmarks memory
+	$(PY) -m benchmarks undisturbed
+	$(PY) -m benchmarks busy_matrix
 	$(PY) -m benchmarks sanitizers
 	ulimit -Sn 4096; $(PY) -m benchmarks guest_suites --python all
 
