@@ -44,7 +44,7 @@ for step in range(24):
 os.unlink(path)
 json.dump([used, states], sys.stdout)
 """
-MOST_LEFT_BYTES = 32768  # free blocks in caches of threads count as used; the profiler alone keeps 90 kB
+MOST_LEFT_BYTES = 24576  # free blocks in caches of threads count as used; the profiler alone keeps 90 kB
 
 
 def _run(folder: Path, window: str) -> tuple[list[int], list[Any]]:
