@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sonde.insights.subject import Subject
 
 RECORD_WINDOW = "no operator calls were recorded: run longer, or with --window steps=A:B (or --budget 5)"
+RECORD_SHAPES = "no operator calls were recorded: run with --shapes"
 NO_WHOLE_STEP = (
     "operator calls were recorded, but not of one whole step: run longer, or with --window steps=A:B"
 )
@@ -131,7 +132,7 @@ def window_calls(subject: Subject) -> Calls:
     """The calls of whole recorded steps; NotEnough when there are none."""
     ops = subject.table("ops")
     if not len(ops):
-        raise NotEnough(RECORD_WINDOW)
+        raise NotEnough(RECORD_SHAPES if subject.native else RECORD_WINDOW)
     start, end, steps = _windows(subject, ops)
     whole = float((end - start).sum())
     if not steps or whole <= 0:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Resolved:
     start: int  # first address of the function, -1 unknown
     name: str  # full demangled name, "" unknown
     frames: tuple[tuple[str, str | None, int], ...] = ()  # function, file, line; innermost first; from DWARF
+    near: str = ""  # without a name: the exported function that comes before it
 
 
 def default_folder() -> Path | None:
@@ -57,8 +58,8 @@ class Known:
 
 def _parse(line: bytes) -> Resolved | None:
     try:
-        _, address, start, name, frames = json.loads(line)
-        return Resolved(address, start, name, tuple((f, p, n) for f, p, n in frames))
+        _, address, start, name, frames, near = json.loads(line)
+        return Resolved(address, start, name, tuple((f, p, n) for f, p, n in frames), near)
     except (ValueError, TypeError):
         return None  # a line cut short by a crash or mixed by a filesystem without atomic appends
 
@@ -82,7 +83,7 @@ class SymbolCache:
         if self._path is None or not fresh or not keep:
             return
         text = "".join(
-            json.dumps([offset, r.address, r.start, r.name, r.frames], separators=(",", ":")) + "\n"
+            json.dumps([offset, r.address, r.start, r.name, r.frames, r.near], separators=(",", ":")) + "\n"
             for offset, r in fresh.items()
         )
         try:

@@ -7,6 +7,7 @@ Nothing is cached here; `sonde.symbols.resolver` asks once per address and build
 from __future__ import annotations
 
 import ctypes
+import os
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ class Source(IntEnum):
     SYMTAB = 1
     DYNSYM = 2
     PLT = 3
-    UNWIND = 4  # no name, but the function's first address is known
+    UNWIND = 4  # the function's first address is known; `name` is that of the exported function before it
     UNSIZED = 5
 
 
@@ -80,7 +81,7 @@ def build_id(path: Path) -> str | None:
 
 
 def debug_file(path: Path, build: str | None) -> Path | None:
-    """The file with debug information for `path`: itself, by build id, or by .gnu_debuglink."""
+    """The file with debug information for `path`: itself, by build id (installed or fetched), or by .gnu_debuglink."""
     library = tools()
     if library.sonde_elf_has_debug_info(str(path).encode()):
         return path
@@ -88,6 +89,9 @@ def debug_file(path: Path, build: str | None) -> Path | None:
         candidate = _DEBUG_ROOT / ".build-id" / build[:2] / f"{build[2:]}.debug"
         if candidate.exists():
             return candidate
+        for candidate in (folder / build / "debuginfo" for folder in _debuginfod_caches()):
+            if candidate.is_file():
+                return candidate
     name, crc = ctypes.create_string_buffer(512), ctypes.c_uint32()
     if not library.sonde_elf_debug_link(str(path).encode(), name, ctypes.c_size_t(512), ctypes.byref(crc)):
         return None
@@ -97,6 +101,15 @@ def debug_file(path: Path, build: str | None) -> Path | None:
         if candidate.is_file() and candidate != path and zlib.crc32(candidate.read_bytes()) == crc.value:
             return candidate
     return None
+
+
+def _debuginfod_caches() -> list[Path]:
+    """Where debuginfod's client keeps what it has fetched. Nothing is fetched here."""
+    chosen = os.environ.get("DEBUGINFOD_CACHE_PATH")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return (
+        [Path(chosen)] if chosen else [base / "debuginfod_client", Path.home() / ".debuginfod_client_cache"]
+    )
 
 
 def demangle(name: str) -> str:

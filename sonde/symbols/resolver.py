@@ -78,7 +78,10 @@ def _read(file: Path, debug: Path | None, offsets: list[int]) -> tuple[dict[int,
         start = symbol.start if symbol.source is not elf.Source.NONE else -1
         address = symbol.address if symbol.address < 1 << 63 else -1
         shown = tuple((f.function, f.file, f.line) for f in frames)
-        fresh[offset] = Resolved(address, start, symbol.name or (shown[-1][0] if shown else ""), shown)
+        name, near = symbol.name, ""
+        if symbol.source is elf.Source.UNWIND:
+            name, near = "", symbol.name
+        fresh[offset] = Resolved(address, start, name or (shown[-1][0] if shown else ""), shown, near)
     return fresh, whole
 
 

@@ -30,6 +30,7 @@ struct Nearest {
 };
 
 constexpr uint64_t kLongestUnsized = 65536;
+constexpr uint64_t kNear = 1 << 20;  // an exported name further away says nothing about the place
 
 void scan_table(const File& file, const Elf64_Shdr& table, Source source, const std::vector<uint64_t>& addresses,
                 std::vector<Match>* out, std::vector<Best>* best, std::vector<Nearest>* nearest) {
@@ -102,7 +103,9 @@ std::vector<Match> find_symbols(const File& file, const File* debug, const std::
     if (close && (!ranged || start <= near.start)) {  // else a function with unwind rules begins in between
       match = {near.start, 0, Source::Unsized, near.name};
     } else if (ranged) {
-      match = {start, end - start, Source::Unwind, {}};
+      // The exported function before it says in which part of a stripped library this is, not what it is.
+      const bool tells = addresses[k] - near.start < kNear;
+      match = {start, end - start, Source::Unwind, tells ? near.name : std::string_view{}};
     }
   }
   return matches;

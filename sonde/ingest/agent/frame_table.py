@@ -30,16 +30,23 @@ class FrameTable:
 
     def __init__(self) -> None:
         self._numbers: dict[Frame, int] = {}
+        self._rows: list[Frame] = []
 
     def number(self, frame: Frame) -> int:
-        return self._numbers.setdefault(frame, len(self._numbers))
+        found = self._numbers.setdefault(frame, len(self._rows))
+        if found == len(self._rows):
+            self._rows.append(frame)
+        return found
+
+    def __getitem__(self, number: int) -> Frame:
+        return self._rows[number]
 
     def find(self, frame: Frame) -> int:
         """Its number, -1 when it did not occur."""
         return self._numbers.get(frame, -1)
 
     def rows(self) -> list[Frame]:
-        return list(self._numbers)
+        return self._rows
 
     def table(self) -> Table:
         names = list(Frame.__dataclass_fields__)

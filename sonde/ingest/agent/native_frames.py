@@ -47,6 +47,7 @@ class NodeFrames:
     frames: tuple[int, ...]
     operator: Operator | None
     heuristic: bool
+    nameless: bool = False  # generated code of which only the place is known
 
 
 class NativeFrames:
@@ -69,7 +70,9 @@ class NativeFrames:
         # Callers are known by their return address, which may already belong to the next line or function.
         self._pc = (log.nodes.pc - np.where(exact, 0, 1).astype(np.uint64)).tolist()
         self._flags = log.nodes.flags.tolist()
+        self._parent = log.nodes.parent.tolist()
         self._known: dict[tuple[int, int, int], NodeFrames] = {}  # (pc, flags, moment)
+        self._by_callers: dict[tuple[int, int], NodeFrames] = {}  # (node, moment)
         self._resolved: dict[tuple[int, int], Resolved] = {}  # (mapping row, file offset)
         # The system marks files that were replaced while mapped; the build id tells which one is there.
         self._paths = [(path or "").removesuffix(" (deleted)") for path in log.mappings.path.tolist()]
@@ -82,11 +85,33 @@ class NativeFrames:
 
     def frames(self, node: int, time_ns: int) -> NodeFrames:
         """`time_ns`: a moment of the epoch that is asked about."""
+        found = self._at(node, time_ns)
+        if not found.nameless:
+            return found
+        named = self._by_callers.get((node, time_ns))
+        if named is None:
+            named = self._by_callers[node, time_ns] = self._by_caller(node, found, time_ns)
+        return named
+
+    def _at(self, node: int, time_ns: int) -> NodeFrames:
         key = (self._pc[node - 1], self._flags[node - 1], time_ns)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._make(*key)
         return found
+
+    def _by_caller(self, node: int, found: NodeFrames, time_ns: int) -> NodeFrames:
+        """Generated code that nobody named (FBGEMM's kernels, for one) is known by who called it."""
+        above = self._parent[node - 1]
+        while above and self._at(above, time_ns).nameless:
+            above = self._parent[above - 1]
+        if not above or self._flags[above - 1] & (FLAG_EVAL | FLAG_KERNEL):
+            return found
+        caller = self._table[self._at(above, time_ns).frames[-1]]
+        if caller.full_name is None:
+            return found
+        frame = Frame("jit", f"generated code called by {caller.name}")
+        return replace(found, frames=(self._table.number(frame),))
 
     def function_at(self, address: int) -> tuple[str, str]:
         """Library and short name of the function that begins at an address; empty texts when unknown."""
@@ -132,7 +157,9 @@ class NativeFrames:
             return NodeFrames((self._table.number(self._kernel_frame(pc)),), None, heuristic)
         place = self._place(pc, time_ns)
         if place is None:
-            return NodeFrames((self._table.number(self._outside_files(pc, time_ns)),), None, heuristic)
+            frame = self._outside_files(pc, time_ns)
+            nameless = frame.layer == "jit" and frame.full_name is None
+            return NodeFrames((self._table.number(frame),), None, heuristic, nameless)
         if place not in self._resolved:
             row, offset = place
             found = self._names.resolve(self._paths[row], self._builds[row], [offset])
@@ -165,6 +192,8 @@ class NativeFrames:
         address = known.start if known.start >= 0 else known.address if known.address >= 0 else offset
         full = known.name or None
         name = shorten(full) if full else f"{library}+{address:#x}"
+        if not full and known.near:  # a stripped library: where it is, not what it is
+            name += f" (after {shorten(known.near)})"
         runtime = native_is_runtime(name, library)
         if not known.frames:
             return [Frame("native", name, full, None, -1, library, build, address, False, runtime)]

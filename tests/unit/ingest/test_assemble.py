@@ -188,6 +188,19 @@ def test_jit_code_is_named_even_when_its_name_came_later_and_unnamed_code_is_a_p
     assert tables["frames"].text("full_name").tolist() == ["jit:conv", None, None]
 
 
+def test_unnamed_generated_code_is_known_by_the_function_that_called_it() -> None:
+    log = LogBuilder()
+    called = log.native("main", "fbgemm::ExecuteKernel<int>::execute(int)")
+    inner = log.node(log.node(called, 0x123456), 0x123999)  # generated code that calls generated code
+    evaluated = log.native("_PyEval_EvalFrameDefault")
+    log.sample(native=inner)
+    log.sample(native=log.node(evaluated, 0x123456))
+    stacks = stacks_of(run(log))
+    kernel = "[jit] generated code called by fbgemm::ExecuteKernel::execute"
+    assert any(stack.endswith(f"execute;{kernel};{kernel}") for stack in stacks)
+    assert any("[jit] code 0x123456" in stack for stack in stacks)  # the interpreter calls everything
+
+
 def test_a_worker_stands_under_its_owner() -> None:
     log = LogBuilder(threads=[(0, 100, 1, "main", 0), (1, 101, 0, "worker", 0)])
     owner = log.native("main", EVAL, "at::_ops::mm::call(int)", "GOMP_parallel")
