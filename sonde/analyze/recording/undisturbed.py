@@ -20,6 +20,9 @@ import numpy as np
 from sonde.columns import Array, Table
 
 FEWEST_BEFORE, FEWEST_AFTER = 3, 4
+STEPS_IN_A_ROW = (
+    3.0  # readings in the middle of one long step (a full garbage collection) say nothing of a step
+)
 LEAST_CHANGE = 0.15  # of CPU time per step
 LEAST_Z = 2.3  # of a rank sum: one in a hundred by chance
 FAULT_NS = 700  # what a page fault costs at least
@@ -120,11 +123,22 @@ def _after(steps: Table, counters: Table, last_ns: int) -> Array | None:
     if len(moments) < FEWEST_AFTER + 1:
         return None
     done = np.interp(moments, end, np.arange(len(end), dtype=np.float64))
+    spaced = _spaced(done)
+    moments, done = moments[spaced], done[spaced]
     found = {name: np.interp(moments, *pair) for name, pair in readings.items()}
     cpu = found["cpu_user_ns"] + found["cpu_system_ns"]
     rows = np.diff(np.column_stack((done, moments.astype(np.float64), cpu, found["minor_faults"])), axis=0)
     rows = rows[rows[:, 0] > 0]
     return rows if len(rows) >= FEWEST_AFTER else None
+
+
+def _spaced(done: Array) -> list[int]:
+    """Readings that lie at least `STEPS_IN_A_ROW` steps apart."""
+    kept = [0]
+    for i, steps in enumerate(done.tolist()):
+        if steps - done[kept[-1]] >= STEPS_IN_A_ROW:
+            kept.append(i)
+    return kept
 
 
 def _judged(before: Array, after: Array) -> Effect:

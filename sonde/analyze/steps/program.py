@@ -24,7 +24,7 @@ FEWEST_STEPS = 5  # with fewer there is no telling warm-up from work
 STEADY_SIGMAS = 4.0
 SMALLEST_SCALE = 0.03  # of the median: differences below are never warm-up
 CHANCE = 0.05
-LONGEST_GAP = 10.0  # of the median step: a longer pause between two steps is another activity
+LONGEST_GAP = 10.0  # of the median from start to start: a longer pause between two steps is another activity
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,9 @@ def until_next(start_ns: Array, end_ns: Array, windows: Table) -> Array:
     every = np.sort(start_ns)
     at = np.searchsorted(every, start_ns, "right")
     following = np.where(at < len(every), every[np.minimum(at, len(every) - 1)], end_ns)
-    longest_ns = LONGEST_GAP * max(float(np.median(end_ns - start_ns)), 1.0)
+    # Of the rhythm, not of the call: a model may be a small part of the loop that calls it.
+    rhythm = np.diff(every)
+    longest_ns = LONGEST_GAP * max(float(np.median(rhythm)) if len(rhythm) else 0.0, 1.0)
     near = (following > end_ns) & (following - end_ns <= longest_ns)
     edges = np.sort(np.concatenate([windows.array("start_ns"), windows.array("end_ns")]))
     crossed = np.searchsorted(edges, following, "right") > np.searchsorted(edges, end_ns, "left")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.analyze.steps.program import step_reports
+from sonde.analyze.steps.program import step_reports, until_next
 from sonde.columns import Table
 from sonde.store import build
 
@@ -122,3 +122,11 @@ def test_a_step_lasts_to_the_start_of_the_next_and_its_phases_sum_to_it() -> Non
     assert set(report.phase_ns) == {"forward", "other"}
     (marked,) = step_reports(marks, gaps=False)
     assert {s.duration_ns for s in marked.steps} == {6 * MS}
+
+
+def test_a_small_model_in_a_long_loop_has_long_steps() -> None:
+    start = np.arange(12, dtype=np.int64) * 80_000_000
+    ends = until_next(start, start + 150_000, build.empty("marks"))
+    assert (ends[:-1] == start[1:]).all()  # 0.15 ms of model, 80 ms of loop: the loop is the step
+    pause = np.append(start, start[-1] + 80_000_000 * 30)
+    assert until_next(pause, pause + 150_000, build.empty("marks"))[-2] == pause[-2] + 150_000

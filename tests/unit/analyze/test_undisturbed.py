@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from sonde.analyze.recording.undisturbed import Effect, window_effect
+from sonde.analyze.recording.undisturbed import Effect, _after, window_effect
 from sonde.columns import Table, Text
 
 STEP_NS = 50_000_000
@@ -75,3 +75,28 @@ def test_steps_that_are_alike_are_not() -> None:
     found = _effect(faults_after=10467)
     assert found is not None
     assert (found.differs, found.sentence) == ((), "")
+
+
+def test_readings_inside_one_long_step_are_not_compared() -> None:
+    """Eight readings while one step stands still in a garbage collection are not eight slow steps."""
+    ends = np.array([1, 2, 3, 4, 40, 41, 42, 43]) * STEP_NS
+    steps = Table(
+        "marks",
+        {
+            "end_ns": ends,
+            "kind": Text.of(["step"] * 8),
+            "start_ns": ends - STEP_NS,
+            "process": np.zeros(8, np.int64),
+        },
+    )
+    moments = np.arange(5, 40, 4) * STEP_NS
+    names = [name for name in ("cpu_user_ns", "cpu_system_ns", "minor_faults") for _ in moments]
+    counters = Table(
+        "counters",
+        {
+            "name": Text.of(names),
+            "time_ns": np.tile(moments, 3),
+            "value": np.tile(moments, 3).astype(np.float64),
+        },
+    )
+    assert _after(steps, counters, 0) is None
