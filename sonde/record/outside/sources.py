@@ -88,7 +88,7 @@ def project_roots(meta: Meta) -> list[Path]:
 
 def _native_roots(tables: Mapping[str, Table]) -> list[Path]:
     """The folder of the C++ file with `main`: what the script's folder is for Python."""
-    frames = tables["frames"]
+    frames = tables["frames"] if "frames" in tables else build.empty("frames")  # none without the agent
     rows = np.flatnonzero(frames.text("name").equals("main") & frames.text("layer").equals("native"))
     files = {Path(file) for file in frames.text("file").take(rows).tolist() if file}
     return sorted(
