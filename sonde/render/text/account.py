@@ -57,7 +57,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
 def _headline(data: dict[str, Any]) -> str:
     whole = milliseconds(data["whole_ms"])
     if data["unit"] == "step":
-        text = f"A steady step takes {whole} (mean of {data['units']})"
+        text = f"On average a steady step takes {whole} ({data['units']} steps)"
     elif data["unit"] == "trace":
         text = f"The device's time from first to last event is {whole}"
     else:

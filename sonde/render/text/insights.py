@@ -91,7 +91,7 @@ def headroom_sentence(report: Report) -> str | None:
     found = report.headroom
     if found is None or found.own_ns <= 0:
         return None
-    what = {"step": "This step", "trace": "This trace"}.get(report.unit, "This run")
+    what = {"step": "On average a step", "trace": "This trace"}.get(report.unit, "This run")
     text = (
         f"{what} takes {_ms(found.own_ns / 1e6)} ms; what it must do would take {_ms(found.needed_ns / 1e6)}"
     )
@@ -123,7 +123,7 @@ def closing_sentence(report: Report) -> str | None:
             f"lines, none of which takes enough for a card. {looked}"
         )
     if report.step_ms and report.remaining_ms is not None:
-        what = {"step": "A steady step", "trace": "The trace", "run": "The run"}[report.unit]
+        what = {"step": "The median step", "trace": "The trace", "run": "The run"}[report.unit]
         now, then = _ms(report.step_ms), _ms(report.remaining_ms)
         return f"{what} takes {now} ms; after all of this about {then} ms. {looked}"
     return None

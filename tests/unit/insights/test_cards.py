@@ -59,7 +59,8 @@ def test_the_closing_says_nothing_only_when_the_account_does() -> None:
 def test_headroom_says_what_the_step_must_do() -> None:
     report = judge(loop(MODEL, Spent(14, 20, (), "forward")), ())
     assert headroom_sentence(report) == (
-        "This step takes 20 ms; what it must do would take 6, if all of the 6 ms whose floor is not known is needed."
+        "On average a step takes 20 ms; what it must do would take 6, if all of the 6 ms whose floor is not known "
+        "is needed."
     )
 
 
