@@ -36,6 +36,7 @@ SUITES = (
     Suite("hooks", 2, quick="--repeat 5", quick_minutes=0.5),
     Suite("interposers", 3, quick="15", quick_minutes=0.7),
     Suite("insights", 40, quick="--rounds 1 --seconds 2 --minutes 2", quick_minutes=2.5),
+    Suite("diagnosis", 45, quick="--rounds 1 tokenise_in_loop polite_pause rows_in_a_loop", quick_minutes=1),
     Suite("insights_clean", 6, "transformers", quick="mlp gpt", quick_minutes=0.7),
     Suite("insights_speed", 0.5, quick="", quick_minutes=0.5),
     Suite("statistics", 1, quick="--trials 50", quick_minutes=0.3),
