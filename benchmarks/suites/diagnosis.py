@@ -32,7 +32,8 @@ FROZEN = "5d56e09bd92d4fd3992e88893bc25c6c71f2fc2297774ccc70ada60495ec75b2"
 KINDS = {
     "arithmetic": "arithmetic", "memory traffic": "memory", "copies and layout": "copies", "random numbers": "random",
     "gather and scatter": "gather", "allocation and page faults": "allocation", "python": "python",
-    "dispatch": "dispatch", "autograd": "autograd", "loading": "loading", "i/o": "io", "gc": "gc", "locks and gil": "locks",
+    "dispatch": "dispatch", "autograd": "autograd", "loading": "loading", "i/o": "io", "gc": "gc",
+    "locks and gil": "locks",
     "barriers and imbalance": "barriers", "sleep": "sleep", "waiting": "waiting", "compiling": "compiling",
     "debugging and tracing": "debugging", "taken away by others": "taken",
 }  # fmt: skip
