@@ -85,7 +85,8 @@ def _judged(name: str, expected: dict[str, str], folder: Path, rounds: int) -> d
     program = PROGRAMS / f"{name}.py"
     lines = marked_lines(program.read_text(encoding="utf-8"))
     cards = _cards(program, [], folder / f"{name}.sonde")
-    repaired = _cards(program, ["--fixed"], folder / f"{name}-fixed.sonde")
+    other = folder / f"{name}-fixed.sonde"
+    repaired = _cards(program, ["--fixed"], other) if rounds or other.is_dir() else {"insights": []}
     times = _times(program, rounds, folder / f"{name}.times.json")
     rank = next((i for i, card in enumerate(cards["insights"], 1) if _on(card, program, lines)), None)
     card = cards["insights"][rank - 1] if rank else None
