@@ -133,6 +133,14 @@ def insights_clean(result: Result) -> Line:
     )
 
 
+def diagnosis(result: Result) -> Line:
+    every, outside = result["summary"]["all"], result["summary"]["outside"]
+    return (
+        "mistakes written without reading the rules: their line is the first card's; of those that no rule is made for",
+        f"{every['line_first']} of {every['programs']}; {outside['line_first']} of {outside['programs']}",
+    )
+
+
 def insights_speed(result: Result) -> Line:
     what = f"insights on {result['samples']:,} samples and {result['ops']:,} calls"
     return what, f"{min(result['cpu_s']):.1f} s of CPU time"
@@ -184,11 +192,12 @@ HEADLINES: dict[str, Callable[[Result], Line]] = {
     "onednn_log": onednn_log,
     "insights": insights,
     "insights_clean": insights_clean,
+    "diagnosis": diagnosis,
     "insights_speed": insights_speed,
     "statistics": false_positives,
     "aa_pairs": aa_pairs,
 }
 README = (
     *("overhead-inside", "overhead", "defaults", "attribution", "split", "size", "guest_suites"),
-    *("reader", "hta", "insights", "statistics"),
+    *("reader", "hta", "insights", "diagnosis", "statistics"),
 )
