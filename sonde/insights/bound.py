@@ -24,9 +24,10 @@ from sonde.analyze.roofline.tables import op_roofline
 from sonde.columns import Table
 from sonde.errors import SondeError
 from sonde.insights.host_layers import KINDS, MATH_OP, sample_kinds
+from sonde.insights.judged_steps import RECORD_NATIVE_STEPS, RECORD_STEPS
 from sonde.insights.model import NotEnough
 from sonde.insights.native_words import overhead_words
-from sonde.insights.subject import FEWEST_SAMPLES, RECORD_NATIVE_STEPS, RECORD_STEPS, Subject
+from sonde.insights.subject import FEWEST_SAMPLES, Subject
 from sonde.machine import roofs as measured
 
 LOSS_SHARE = 0.25  # as sonde.analyze.device.verdict

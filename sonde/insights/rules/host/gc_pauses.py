@@ -37,7 +37,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     duration = pauses.array("end_ns") - pauses.array("start_ns")
     share = exact(float(duration.sum()), float(subject.steady.total_ns))
     collecting = subject.host_with(r"^gc_collect|^_PyGC_Collect|^deduce_unreachable", layer="^native$")
-    if len(collecting):
+    if collecting.any():
         # A pause by the clock holds time in which another program had the CPU; samples do not.
         sampled = subject.share(collecting)
         # And of n pauses one may lie just outside the steps that were looked at.
