@@ -212,7 +212,7 @@ const suites = {
     });
     await check("the verdict is one sentence with a number", "#overview", async (page) => {
       const said = await text(page, "[data-role=verdict]");
-      expect(/Bound by kernels: \d+ %/.test(said), said);
+      expect(/This program is [a-z]+-bound: .*\d+ ?%/.test(said), said);
     });
     await check("insights are cards with saving, evidence and a fix to copy", "#overview", async (page) => {
       expect((await page.locator("[data-insight]").count()) === 3, "not three cards");

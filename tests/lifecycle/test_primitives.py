@@ -9,6 +9,7 @@ import pytest
 
 from sonde.analyze.base.grouping import rows_of
 from sonde.analyze.primitives import table as analysis
+from sonde.link import link_recording
 from tests.lifecycle.observed import needs_torch, run
 
 pytestmark = pytest.mark.serial
@@ -46,7 +47,8 @@ def test_training_is_captured_joined_and_its_output_kept(tmp_path: Path) -> None
     assert (done.code, done.stderr) == (0, "")
     assert done.stdout == expected(8)
     found = done.framework()
-    table, ops = found.tables["primitives"], found.tables["ops"]
+    linked = link_recording(found.tables)
+    table, ops = linked["primitives"], linked["ops"]
     work = table.take(analysis.executed(table))
     kinds = work.text("kind").tolist()
     # Two convolutions forward, two gradients of weights, one of input; two linear layers of three each.
