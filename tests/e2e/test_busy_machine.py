@@ -81,11 +81,10 @@ def test_the_figures_are_those_of_the_quiet_run_and_the_first_line_names_the_mac
         assert crowded["verdict"]["shares"][kind] == pytest.approx(share, abs=0.15), kind
 
 
-def test_a_quota_and_a_low_priority_change_neither_verdict_nor_operators(tmp_path: Path) -> None:
-    """The short form of `python -m benchmarks busy_matrix`."""
+def test_a_quota_changes_neither_verdict_nor_operators(tmp_path: Path) -> None:
+    """The short form of `python -m benchmarks busy_matrix`; at nice 19 beside a neighbour a program takes minutes."""
     quiet = record("mlp", "quiet", tmp_path, 0.4)
-    for condition in ("quota", "nice"):
-        busy = record("mlp", condition, tmp_path, 0.4)
-        found = compared("mlp", condition, quiet, busy)
-        assert busy["taken"] > 0.3, condition
-        assert found["ok"], found
+    busy = record("mlp", "quota", tmp_path, 0.4)
+    found = compared("mlp", "quota", quiet, busy)
+    assert busy["taken"] > 0.3
+    assert found["ok"], found
