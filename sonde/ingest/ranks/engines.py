@@ -155,11 +155,7 @@ def _start_ray(ray: Any, workers: int | None) -> None:
     try:
         if os.environ.get("RAY_ADDRESS"):
             ray.init(**quiet)  # a running cluster has its own CPU count
-            return
-        try:
-            ray.init(num_cpus=workers, include_dashboard=False, **quiet)
-        except Exception:  # its daemons get 30 s to come up, and need more on a busy machine: once again
-            ray.shutdown()
+        else:
             ray.init(num_cpus=workers, include_dashboard=False, **quiet)
     except Exception as error:  # Ray raises plain exceptions when its daemons do not come up
         raise EnvironmentLacks(
