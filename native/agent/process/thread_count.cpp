@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -20,6 +20,7 @@ using Fopen = FILE* (*)(const char*, const char*);
 Fopen fopen_cached, fopen64_cached;
 
 constexpr int kStateField = 3, kThreadsField = 20;
+constexpr unsigned kCloseOnExec = 1;  // MFD_CLOEXEC; glibc has memfd_create since 2.27 only
 
 bool is_asked_for(const char* path, const char* mode) {
   return path[0] == '/' && path[1] == 'p' && !std::strcmp(path, "/proc/self/stat") && mode[0] == 'r' &&
@@ -48,7 +49,7 @@ int adjusted_line() {
   char* const threads = find_threads(line);
   char* behind = nullptr;
   const long count = threads ? std::strtol(threads, &behind, 10) : 0;
-  const int memory = count > 1 ? memfd_create("stat", MFD_CLOEXEC) : -1;
+  const int memory = count > 1 ? static_cast<int>(syscall(SYS_memfd_create, "stat", kCloseOnExec)) : -1;
   if (memory < 0) return -1;
   const auto head = static_cast<int>(threads - line);
   if (dprintf(memory, "%.*s%ld%s", head, line, count - 1, behind) > 0 && lseek(memory, 0, SEEK_SET) == 0) return memory;

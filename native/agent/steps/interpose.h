@@ -30,11 +30,11 @@ Function real_one(std::atomic<Function>& known, RealFunction& real, void* return
 
 }  // namespace sonde
 
-// Defines `function` under the name `symbol`. `SCOPE(inside, self)` lives as long as the call does, where `inside` says that
+// Defines `function` under the name `symbol` (by label, not extern "C": clang refuses C linkage with a C++ class as result). `SCOPE(inside, self)` lives as long as the call does, where `inside` says that
 // a call of the same `GROUP` is under way on this thread.
 #define SONDE_IN_FRONT_OF(function, symbol, result, parameters, arguments, GROUP, SCOPE)                       \
-  extern "C" __attribute__((visibility("default"), noinline)) result function parameters asm(symbol);          \
-  extern "C" result function parameters {                                                                      \
+  __attribute__((visibility("default"), noinline)) result function parameters asm(symbol);                     \
+  result function parameters {                                                                                 \
     using Real = result(*) parameters;                                                                         \
     static constinit sonde::RealFunction real_function{symbol};                                                \
     static constinit std::atomic<Real> known{nullptr};                                                         \

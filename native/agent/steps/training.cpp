@@ -9,12 +9,16 @@ namespace {
 thread_local const void* t_optimizer __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local const void* t_sampler __attribute__((tls_model("initial-exec"))) = nullptr;
 
-struct OptionalSize {  // std::optional<size_t>
+}  // namespace
+
+namespace sonde {
+
+struct OptionalSize {  // std::optional<size_t>; not in the unnamed namespace, which would make what takes it local
   unsigned long value;
   bool has_value;
 };
 
-}  // namespace
+}  // namespace sonde
 
 #define SONDE_STEP(name, mangled)                                                                              \
   SONDE_IN_FRONT_OF(sonde_step_##name, "_ZN5torch5optim" mangled "4stepESt8functionIFN2at6TensorEvEE",           \
@@ -33,7 +37,7 @@ SONDE_IN_FRONT_OF(sonde_zero_grad, "_ZN5torch5optim9Optimizer9zero_gradEb", void
 // DataLoader::begin() resets its sampler, and nothing else does.
 #define SONDE_RESET(name, mangled)                                                                             \
   SONDE_IN_FRONT_OF(sonde_reset_##name, "_ZN5torch4data8samplers" mangled "5resetESt8optionalImE", void,        \
-                    (void* self, OptionalSize size), (self, size), t_sampler,                                  \
+                    (void* self, sonde::OptionalSize size), (self, size), t_sampler,                                  \
                     sonde::TrainingPhase phase(sonde::Event::LoaderStart, !t_sampler, self))
 SONDE_RESET(random, "13RandomSampler")
 SONDE_RESET(sequential, "17SequentialSampler")

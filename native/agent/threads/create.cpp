@@ -2,7 +2,6 @@
 #include "threads/create.h"
 
 #include <limits.h>
-#include <threads.h>
 
 #include "core/agent.h"
 #include "log/loss.h"
@@ -15,7 +14,10 @@ namespace sonde {
 namespace {
 
 using PthreadCreate = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-using ThrdCreate = int (*)(thrd_t*, thrd_start_t, void*);
+// threads.h as glibc has it since 2.28; the library is built for 2.17, too.
+using ThrdRoutine = int (*)(void*);
+using ThrdCreate = int (*)(unsigned long*, ThrdRoutine, void*);
+constexpr int kThrdSuccess = 0;
 PthreadCreate pthread_create_cached;
 ThrdCreate thrd_create_cached;
 pthread_key_t end_key;
@@ -86,13 +88,13 @@ SONDE_EXPORT int pthread_create(pthread_t* id, const pthread_attr_t* attributes,
 }
 
 // C11's: in glibc it does not come by the pthread_create above.
-SONDE_EXPORT int thrd_create(thrd_t* id, thrd_start_t routine, void* argument) {
+SONDE_EXPORT int thrd_create(unsigned long* id, sonde::ThrdRoutine routine, void* argument) {
   using namespace sonde;
   const auto call = real(&thrd_create_cached, "thrd_create");
   const auto kept = reinterpret_cast<void* (*)(void*)>(reinterpret_cast<void (*)()>(routine));
   Thread* thread = thread_for(kept, argument);
   if (!thread) return call(id, routine, argument);
   int result = call(id, thread_main<int>, thread);
-  if (result != thrd_success) give_back(thread);
+  if (result != kThrdSuccess) give_back(thread);
   return result;
 }
