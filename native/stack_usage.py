@@ -5,16 +5,21 @@ the limit, when one of their functions has no fixed frame (alloca), or when they
 the largest distance to its caller's stack pointer in the unwind tables; calls and jumps are those of the disassembly.
 Functions of libc count LIBC_BYTES each, and so do calls through a pointer, but for those in POINTERS.
 
-usage: stack_usage.py LIBRARY HEADER_WITH_THE_LIMIT
+What depends on the processor, how its disassembly writes calls and the stack pointer, is in disassembly.py of its
+folder in agent/arch.
+
+usage: stack_usage.py LIBRARY HEADER_WITH_THE_LIMIT FOLDER_OF_THE_ARCHITECTURE
 """
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
+from types import ModuleType
 
 HANDLERS = ("on_sample_signal", "on_fault")  # the second interrupts the first when a guarded read faults
 LIBC_BYTES = 512
@@ -27,7 +32,6 @@ POINTERS = {
 LIMIT = re.compile(r"kHandlerStackBytes = (\d+) << 10")
 
 FUNCTION = re.compile(r"^[0-9a-f]+ <(.+)>:$")
-TRANSFER = re.compile(r"\s(?:call|jmp|j[a-z]+)\s+(\*?)([^<\n]*)(?:<([^>+]+)(\+0x[0-9a-f]+)?>)?")
 FDE = re.compile(r"FDE .*pc=([0-9a-f]+)\.\.([0-9a-f]+)")
 ROW = re.compile(r"^[0-9a-f]{16} (\S+)")
 
@@ -36,25 +40,35 @@ def output(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def frame_bytes(library: str) -> dict[int, int | None]:
+def disassembly_of(folder: str) -> ModuleType:
+    """disassembly.py of an architecture."""
+    spec = importlib.util.spec_from_file_location("disassembly", Path(folder) / "disassembly.py")
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"stack_usage: {folder} has no disassembly.py")
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def frame_bytes(library: str, arch: ModuleType) -> dict[int, int | None]:
     """Start of each function -> its largest frame, with the return address; None: not fixed."""
     frames: dict[int, int | None] = {}
     start = -1
     for line in output("readelf", "--debug-dump=frames-interp", library).splitlines():
         if found := FDE.search(line):
             start = int(found[1], 16)
-            frames[start] = 8
+            frames[start] = arch.RETURN_BYTES
         elif start >= 0 and (found := ROW.match(line)):
             cfa = found[1]
             known = frames[start]
-            if not cfa.startswith("rsp+"):
+            if not cfa.startswith(f"{arch.STACK_POINTER}+"):
                 frames[start] = None
             elif known is not None:
-                frames[start] = max(known, int(cfa[4:]))
+                frames[start] = max(known, int(cfa.partition("+")[2]))
     return frames
 
 
-def call_graph(library: str) -> tuple[dict[str, int], dict[str, set[str]]]:
+def call_graph(library: str, arch: ModuleType) -> tuple[dict[str, int], dict[str, set[str]]]:
     """Functions with their addresses, and what each calls or jumps to; "*" is a pointer, "libc" the world outside."""
     address: dict[str, int] = {}
     calls: dict[str, set[str]] = defaultdict(set)
@@ -63,11 +77,11 @@ def call_graph(library: str) -> tuple[dict[str, int], dict[str, set[str]]]:
         if found := FUNCTION.match(line):
             name = found[1]
             address.setdefault(name, int(line.split()[0], 16))
-        elif found := TRANSFER.search(line):
+        elif found := arch.TRANSFER.search(line):
             pointer, target, offset = found[1], found[3], found[4]
             if pointer:
                 outside = "#" in line and "@" in line  # through the table of imported addresses
-                table = line.split()[1] in ("jmp", "notrack") and not outside
+                table = line.split()[1] in arch.TABLE_JUMPS and not outside
                 calls[name].add("libc" if outside else name if table else "*")
             elif target and "@plt" in target:
                 calls[name].add("libc")
@@ -78,9 +92,10 @@ def call_graph(library: str) -> tuple[dict[str, int], dict[str, set[str]]]:
 
 
 class Usage:
-    def __init__(self, library: str) -> None:
-        self.frames = frame_bytes(library)
-        self.address, self.calls = call_graph(library)
+    def __init__(self, library: str, arch: ModuleType) -> None:
+        self.least = arch.RETURN_BYTES
+        self.frames = frame_bytes(library, arch)
+        self.address, self.calls = call_graph(library, arch)
         self.known: dict[str, tuple[int, list[str]]] = {}
         self.active: list[str] = []
 
@@ -92,13 +107,13 @@ class Usage:
             raise SystemExit(
                 f"stack_usage: recursion in a signal handler: {' -> '.join([*self.active, name])}"
             )
-        own = self.frames.get(self.address[name], 8)
+        own = self.frames.get(self.address[name], self.least)
         if own is None:
             raise SystemExit(f"stack_usage: {name} has no fixed frame; signal handlers must not use alloca")
         cold = f"{name}.cold"
         called = self.calls[name] | self.calls[cold]
         if cold in self.address:
-            own = max(own, self.frames.get(self.address[cold], 8) or 0)
+            own = max(own, self.frames.get(self.address[cold], self.least) or 0)
         self.active.append(name)
         below: tuple[int, list[str]] = (0, [])
         for target in called - {name, cold}:
@@ -119,12 +134,12 @@ class Usage:
         return (LIBC_BYTES, ["libc"])
 
 
-def main(library: str, header: str) -> int:
+def main(library: str, header: str, arch: str) -> int:
     limit = LIMIT.search(Path(header).read_text(encoding="utf-8"))
     if limit is None:
         raise SystemExit(f"stack_usage: no kHandlerStackBytes in {header}")
     limit_bytes = int(limit[1]) << 10
-    usage = Usage(library)
+    usage = Usage(library, disassembly_of(arch))
     total = 0
     for handler in HANDLERS:
         name = next(

@@ -74,6 +74,9 @@ enum class CallBefore : uint8_t { None, Direct, Indirect };
 // What kind of call instruction ends at `address`; for a direct one *target is where it goes.
 CallBefore call_before(uint64_t address, uint64_t* target);
 
+// Calls use(target, data) for every direct jump in [begin, end). Reads byte by byte, so some are no jumps at all.
+void for_each_jump(uint64_t begin, uint64_t end, void (*use)(uint64_t target, void* data), void* data);
+
 // Calls microtask(global, bound, arguments[0], …) with any number of pointer arguments; `arguments` has at least four.
 extern "C" void sonde_call_microtask(void (*microtask)(), int* global_thread, int* bound_thread, long count,
                                      void** arguments);

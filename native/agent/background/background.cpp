@@ -137,6 +137,8 @@ bool background_exists() {
   return state.load(std::memory_order_acquire) != kAbsent && tid && syscall(SYS_tgkill, process_id(), tid, 0) == 0;
 }
 
+bool background_started() { return state.load(std::memory_order_acquire) != kAbsent; }
+
 void wake_background() { ring_bell(); }
 
 bool finish_background(log::EndReason reason) {

@@ -12,6 +12,7 @@ bool start_background(log::ProcessOrigin origin);
 // Async-signal-safe.
 bool is_background_tid(int tid);
 bool background_exists();  // among the threads of this process, now
+bool background_started();  // and not seen off
 
 // Async-signal-safe. Asks for a drain soon.
 void wake_background();

@@ -1,5 +1,6 @@
 #include "background/log_session.h"
 
+#include "core/options.h"
 #include "jit/jit.h"
 #include "python/frames.h"
 
@@ -29,6 +30,15 @@ bool LogSession::open_after_gap(uint64_t now_ns, uint64_t* from_ns) {
   log.begin(log::Record::Gap).number(*from_ns).number(now_ns);
   log.end();
   return log.flush();
+}
+
+bool LogSession::turn(uint32_t part, uint64_t now_ns, uint64_t* from_ns) {
+  if (!log.turn(part, kRingParts)) return false;
+  *from_ns = now_ns;
+  begin();
+  log.begin(log::Record::Gap).number(now_ns).number(now_ns);
+  log.end();
+  return true;
 }
 
 bool LogSession::must_announce(Thread* thread) {

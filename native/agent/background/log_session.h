@@ -1,6 +1,6 @@
 // Everything whose meaning ends with a stretch of the raw log: numbers of stacks, which threads, mappings, names and
 // codes it knows, what it was told of losses. A session begins with a file (at the start, in the child of a fork, after
-// an exec that failed) or behind a gap in one (a write that failed); both begin with nothing known.
+// an exec that failed, when a ring goes on in the next file) or behind a gap in one (a write that failed); both begin with nothing known.
 // Background thread only; not async-signal-safe.
 #pragma once
 
@@ -26,6 +26,9 @@ class LogSession {
   // caller says everything again, as true since *from_ns.
   bool open_after_gap(uint64_t now_ns, uint64_t* from_ns);
   bool interrupted() const { return log.is_open() && log.broken(); }
+
+  // Into the next file of a ring; on true the caller says everything again, as after a gap.
+  bool turn(uint32_t part, uint64_t now_ns, uint64_t* from_ns);
 
   // True once per thread and session: the caller writes its ThreadStart.
   bool must_announce(Thread* thread);

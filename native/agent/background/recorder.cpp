@@ -1,14 +1,13 @@
 #include "background/recorder.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "background/proc_text.h"
 #include "common/clock.h"
 #include "common/guarded_memory.h"
 #include "common/system.h"
@@ -41,45 +40,28 @@ uint64_t cpu_of(const Thread* thread) {
   return static_cast<uint64_t>(cpu.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(cpu.tv_nsec);
 }
 
-size_t read_file(const char* path, char* out, size_t capacity) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  size_t used = 0;
-  ssize_t n;
-  while (used < capacity && (n = read(fd, out + used, capacity - used)) > 0) used += static_cast<size_t>(n);
-  close(fd);
-  return used;
-}
-
-void read_thread_name(int tid, char name[16]) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
-  size_t size = read_file(path, name, 15);
-  while (size && (name[size - 1] == '\n')) size--;
-  name[size] = 0;
-}
-
-// The first 13 digits of the boot's id: kernel addresses mean something only as long as it lives.
-uint64_t read_boot_id() {
-  char text[64] = {};
-  read_file("/proc/sys/kernel/random/boot_id", text, sizeof text - 1);
-  char digits[14] = {};
-  size_t used = 0;
-  for (const char* at = text; *at && used < 13; at++) {
-    if (*at != '-') digits[used++] = *at;
-  }
-  return strtoull(digits, nullptr, 16);
-}
-
 }  // namespace
 
 void Recorder::begin(log::ProcessOrigin origin, uint64_t start_ns) {
   origin_ = origin;
-  if (!is_fork_ && !resumed_) earlier_ = earlier_cpu();
+  if (agent_visits()) {
+    rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    earlier_ = {0, nanoseconds(usage.ru_utime), nanoseconds(usage.ru_stime)};
+    resumed_ = python_known_ = python_looked_ = false;
+    samples_ = handler_ns_ = drained_ = 0;
+    handler_times_.clear();
+    walk_times_.clear();
+  } else if (!is_fork_ && !resumed_) {
+    earlier_ = earlier_cpu();
+  }
   start_ns_ = start_ns;
   stacks_.on_new_epoch([](void* waits) { static_cast<WaitRecorder*>(waits)->before_new_epoch(); }, &waits_);
   next_pass_ns_ = next_refresh_ns_ = next_counters_ns_ = next_names_ns_ = next_try_ns_ = 0;
+  part_ = 0;
+  next_part_ns_ = start_ns + agent_options().ring_ns / kRingParts;
   pace_.start(start_ns);
+  forget_kept_files();
 }
 
 void Recorder::write_header() {
@@ -122,6 +104,7 @@ void Recorder::say_everything(uint64_t since_ns) {
   log_.flush();  // at once: reading the mappings takes a millisecond, in which a short child may end
   log_.begin(log::Record::Statistics).text("boot_id").number(read_boot_id());
   log_.end();
+  if (agent_options().ring_ns) write_part(since_ns);
   session_.mappings.update(log_, since_ns, Mappings::Look::First);
   log_.flush();
 }
@@ -132,6 +115,28 @@ void Recorder::close_gap(uint64_t now_ns) {
   next_try_ns_ = now_ns + kTryAgainNs;
   uint64_t from_ns = 0;
   if (session_.open_after_gap(now_ns, &from_ns)) say_everything(from_ns);
+}
+
+void Recorder::turn_ring(uint64_t now_ns) {
+  const Options& asked = agent_options();
+  if (!asked.ring_ns || session_.interrupted()) return;
+  const uint64_t most_bytes = asked.ring_bytes * kLogShareOf8 / 8 / (kRingParts + 1);
+  if ((now_ns < next_part_ns_ && log_.file_bytes() < most_bytes) || now_ns < next_try_ns_) return;
+  next_try_ns_ = now_ns + kTryAgainNs;
+  uint64_t from_ns = 0;
+  if (!session_.turn(part_ + 1, now_ns, &from_ns)) return;
+  part_++;
+  next_part_ns_ = now_ns + asked.ring_ns / kRingParts;
+  say_everything(from_ns);
+}
+
+void Recorder::write_part(uint64_t now_ns) {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  log_.begin(log::Record::Part).number(part_).number(now_ns);
+  log_.number(nanoseconds(usage.ru_utime) - earlier_.user_ns);
+  log_.number(nanoseconds(usage.ru_stime) - earlier_.system_ns);
+  log_.end();
 }
 
 void Recorder::drop_what_waits() {
@@ -209,7 +214,7 @@ void Recorder::pass(uint64_t now_ns) {
   }
   rate_.look(now_ns, stacks_.weight_total_ns());
   blocks_.pass(mono_ns());
-  if (agent_options().waits && waits_.look(mono_ns())) pace_.look_again_soon();
+  look_at_waits();
   python_write_codes(log_);
   if (now_ns >= next_counters_ns_) {
     session_.counters.write(log_, now_ns);
@@ -217,13 +222,29 @@ void Recorder::pass(uint64_t now_ns) {
   }
   log_.flush();
   session_.write_losses();
+  turn_ring(now_ns);
+}
+
+// On a busy machine time in the run queue needs frequent looks, but nothing else does: they come between passes, which cost
+// several times as much.
+void Recorder::look_at_waits() {
+  next_look_ns_ = kNoLook;
+  if (!agent_options().waits) return;
+  const uint64_t now_ns = mono_ns();
+  const News news = waits_.look(now_ns);
+  if (news == News::Queue) next_look_ns_ = now_ns + kBusyPassNs;
+  if (news != News::Place) return;
+  pace_.look_again_soon();
+  if (next_pass_ns_ > now_ns + kBusyPassNs) next_pass_ns_ = now_ns + kBusyPassNs;
 }
 
 void Recorder::tend(uint64_t now_ns, bool asked) {
   if (!asked && now_ns < next_pass_ns_) {
+    const bool looks = now_ns >= next_look_ns_;
+    if (looks) look_at_waits();
     blocks_.pass(now_ns);
     // Waking up to switch is the cost of measuring, not of sampling: without blocks there is none of it.
-    if (blocks_.active()) blocks_cpu_ns_ += thread_cpu_ns() - cpu_at_sleep_ns_;
+    if (blocks_.active() && !looks) blocks_cpu_ns_ += thread_cpu_ns() - cpu_at_sleep_ns_;
     return;
   }
   pass(now_ns);
@@ -231,7 +252,7 @@ void Recorder::tend(uint64_t now_ns, bool asked) {
 }
 
 uint64_t Recorder::sleep_ns(uint64_t now_ns) {
-  uint64_t until_ns = next_pass_ns_;
+  uint64_t until_ns = next_pass_ns_ < next_look_ns_ ? next_pass_ns_ : next_look_ns_;
   if (blocks_.active()) cpu_at_sleep_ns_ = thread_cpu_ns();
   if (blocks_.active() && blocks_.end_ns() < until_ns) until_ns = blocks_.end_ns();
   return until_ns > now_ns ? until_ns - now_ns : 1;

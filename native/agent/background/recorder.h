@@ -31,8 +31,11 @@ class Recorder {
 
  private:
   void pass(uint64_t now_ns);  // drain everything, refresh what is due, one chunk
+  void look_at_waits();
   void say_everything(uint64_t since_ns);  // at the start of a session
   void close_gap(uint64_t now_ns);         // after a failed write
+  void turn_ring(uint64_t now_ns);         // into its next file, when that is due
+  void write_part(uint64_t now_ns);
   void drop_what_waits();                  // in the rings, because there was no log for so long
   void write_header();
   void announce(Thread* thread);
@@ -54,7 +57,11 @@ class Recorder {
   uint64_t start_ns_ = 0;
   Pace pace_;
   uint64_t next_pass_ns_ = 0, next_refresh_ns_ = 0, next_counters_ns_ = 0, next_names_ns_ = 0;
+  static constexpr uint64_t kNoLook = ~uint64_t{0};
+  uint64_t next_look_ns_ = kNoLook;  // at waits alone, before the next pass
   uint64_t next_try_ns_ = 0;  // to go on after a failed write
+  uint32_t part_ = 0;         // of the ring
+  uint64_t next_part_ns_ = 0;
   bool is_fork_ = false;  // CPU clocks began with this process
   bool python_known_ = false, python_looked_ = false;
   Histogram handler_times_, walk_times_;

@@ -23,6 +23,8 @@ bool take_private_descriptors() {
   return table_is_private;
 }
 
+bool has_private_descriptors() { return table_is_private; }
+
 int move_high(int fd) {
   if (fd < 0 || table_is_private) return fd;
   rlimit limit = {};

@@ -26,11 +26,12 @@ inline void futex_wake(std::atomic<uint32_t>* word) {
 }
 
 // Moves a descriptor out of the numbers that programs count, close or expect to get next: into the upper half of what
-// the program may open. Not async-signal-safe.
+// the program may open. Async-signal-safe.
 int move_high(int fd);
 
 // Gives the calling thread a table of descriptors of its own, empty: what it opens from now on, the program
 // does not see, cannot close, and its children do not inherit. False: the kernel (before 5.9) cannot.
 bool take_private_descriptors();
+bool has_private_descriptors();  // of the calling thread
 
 }  // namespace sonde

@@ -24,4 +24,13 @@ void agent_stop(log::EndReason reason);
 // After a failed exec: a new log of the same process.
 void agent_resume();
 
+// The agent came into a program that already ran (attach/visit.h), and leaves before it ends. Async-signal-safe.
+bool agent_visits();
+// Not async-signal-safe, on a thread of the agent's own. Ready to record as `given` says; nothing is sampled yet.
+bool begin_visit(const Options& given);
+bool start_visit();                // handlers, log; then adopted threads may be armed
+void stop_visit();                 // no more samples, the log is finished; handlers are still there
+void end_visit();                  // nothing of the agent's is called any more
+bool agent_running();
+
 }  // namespace sonde

@@ -15,6 +15,8 @@ struct Options {
   EngineChoice engine = EngineChoice::Auto;  // SONDE_AGENT_ENGINE: auto or a name of engine/engine.h
   bool waits = true;                // SONDE_AGENT_WAITS=0: no off-CPU snapshots
   bool blocks = false;              // SONDE_AGENT_BLOCKS=1: random on/off blocks, to measure overhead
+  uint64_t ring_ns = 0;             // SONDE_AGENT_RING_S: keep only the last so many seconds of the log; 0: all of it
+  uint64_t ring_bytes = 0;          // SONDE_AGENT_RING_BYTES: disk that the files of one process may take then
   int launcher = 0;                 // SONDE_AGENT_LAUNCHER: pid of `sonde run`; its child is always followed
 };
 
@@ -27,6 +29,10 @@ constexpr uint64_t kRefreshEveryNs = 250'000'000;
 constexpr uint64_t kCountersEveryNs = 500'000'000;
 constexpr uint64_t kNamesEveryNs = 2'000'000'000;
 constexpr uint64_t kSettleNs = 50'000'000;           // a child that lives shorter leaves no log
+constexpr uint64_t kMaxRingS = 86'400, kRingBytes = 64u << 20;
+// A ring is so many parts, and the one being written; of its bytes the log may take this share, events the rest.
+constexpr uint32_t kRingParts = 8;
+constexpr uint64_t kLogShareOf8 = 5, kEventShareOf8 = 1;
 constexpr uint32_t kMaxThreads = 4096;
 constexpr uint32_t kMaxNativeFrames = 1024;
 constexpr uint32_t kMaxPythonFrames = 512;
@@ -34,5 +40,7 @@ constexpr uint32_t kMaxKernelFrames = 64;
 
 // Not async-signal-safe. False: the agent was not asked for.
 bool read_options(Options* out);
+// The same from lines NAME=VALUE: what `sonde attach` sends.
+bool read_options(const char* request, Options* out);
 
 }  // namespace sonde

@@ -40,6 +40,8 @@ uint64_t next_random(uint64_t* state) {
 
 Engine* choose_engine(const Options& options) {
   find_scheduler_tick();
+  // A visitor takes its clocks away from threads that run: a timer has nothing mapped that a handler might read.
+  if (agent_visits()) return works(timer_engine()) ? timer_engine() : nullptr;
   // Up to a rate that the kernel's own ticks can give, a timer on them is cheapest; beyond it only perf keeps time.
   Engine* const seldom[] = {timer_kernel_engine(), timer_engine(), perf_timer_engine()};
   Engine* const often[] = {perf_kernel_engine(), perf_timer_engine(), timer_engine()};
@@ -60,6 +62,7 @@ void arm_current(Thread* thread) {
   Engine* chosen = agent_engine();
   if (!chosen || thread->engine) return;
   if (is_filtered()) return count_loss(Loss::ThreadsConfined);
+  if (agent_visits() && !agent_sampling()) return;  // it is about to leave
   const uint32_t rate = current_rate_hz();
   // Descriptors may be scarce, or timers (RLIMIT_SIGPENDING): what is left is still a clock.
   for (Engine* engine : {chosen, timer_engine(), perf_timer_engine()}) {

@@ -2,7 +2,8 @@
 // the timer instead when descriptors are scarce. The tick arrives as SIGPROF on the thread itself.
 //
 //   timer+kernel CPU-clock timer, whose ticks share the interrupt of the kernel's own; perf writes down
-//                the kernel's stacks at the same moments: the cheapest, up to half of CONFIG_HZ
+//                the kernel's stacks at the same moments: the cheapest, up to half of CONFIG_HZ. Perf alone until the
+//                thread has a descriptor (perf_event.h)
 //   perf+kernel  perf cpu-clock, kernel time included: exact ticks at any rate
 //   perf+timer   perf cpu-clock without kernel time (all that an unprivileged process gets), plus a
 //                CPU-clock timer whose ticks stand for the kernel time that perf drops
@@ -34,9 +35,11 @@ class Engine {
   virtual uint64_t weigh(Thread* thread, Tick tick, uint64_t cpu_ns, const void* context) = 0;
   // Async-signal-safe. The next tick comes after so much CPU time, and then every so much.
   virtual void set_period(Thread* thread, uint64_t period_ns) = 0;
+  // Async-signal-safe. It has run without a descriptor for long enough (engine/perf_event.h).
+  virtual void settle(Thread* /*thread*/, uint32_t /*rate_hz*/) {}
   // Async-signal-safe. Was the kernel's stack that perf noted at `noted_ns` taken in the stay in the kernel that the tick
   // at `time_ns` came out of, to `pc`?
-  virtual bool is_of_this_stay(uint64_t /*noted_ns*/, uint64_t /*time_ns*/, uint64_t /*pc*/) { return true; }
+  virtual bool is_of_this_stay(const Thread* /*thread*/, uint64_t /*noted_ns*/, uint64_t /*time_ns*/, uint64_t /*pc*/) { return true; }
 
  protected:
   ~Engine() = default;

@@ -4,9 +4,11 @@
 
 #include "arch/arch.h"
 #include "common/clock.h"
+#include "core/agent.h"
 #include "engine/cpu_timer.h"
 #include "engine/engine.h"
 #include "engine/grid.h"
+#include "engine/kernel_stack.h"
 #include "engine/perf_event.h"
 #include "engine/scheduler_tick.h"
 #include "engine/shared_rate.h"
@@ -30,14 +32,21 @@ uint64_t page_faults() {
   return static_cast<uint64_t>(usage.ru_minflt + usage.ru_majflt);
 }
 
+// A program that closes our descriptor gets no other.
+void set_perf_or_do_without(Thread* thread, uint64_t period_ns, PerfUse use) {
+  if (is_without_descriptor(thread) || set_perf_period(thread, period_ns)) return;
+  reopen_without_descriptor(thread, current_rate_hz(), use);
+}
+
 class PerfKernel final : public Engine {
  public:
   const char* name() const override { return "perf+kernel"; }
   bool arm(Thread* thread, uint32_t rate_hz) override { return open_perf(thread, rate_hz, PerfUse::AllTicks); }
   void disarm(Thread* thread) override { close_perf(thread); }
-  void pause(Thread* thread, bool paused) override { pause_perf(thread, paused); }
+  void settle(Thread* thread, uint32_t rate_hz) override { reopen_with_descriptor(thread, rate_hz, PerfUse::AllTicks); }
+  void pause(Thread* thread, bool paused) override { pause_perf(thread, current_rate_hz(), PerfUse::AllTicks, paused); }
   uint64_t weigh(Thread* thread, Tick, uint64_t cpu_ns, const void*) override { return since_last(thread, cpu_ns); }
-  void set_period(Thread* thread, uint64_t period_ns) override { set_perf_period(thread, period_ns); }
+  void set_period(Thread* thread, uint64_t period_ns) override { set_perf_or_do_without(thread, period_ns, PerfUse::AllTicks); }
 };
 
 // A timer looks at its clock when the kernel ticks: set half a tick early it goes off at the tick that is meant.
@@ -70,9 +79,10 @@ class TimerKernel final : public CpuTimer {
  public:
   const char* name() const override { return "timer+kernel"; }
   bool arm(Thread* thread, uint32_t rate_hz) override {
-    if (!open_perf(thread, rate_hz, PerfUse::KernelStacksOnly)) return false;
-    if (CpuTimer::arm(thread, rate_hz)) {
-      thread->kernel_watch = kWatchTicks;
+    if (!open_perf(thread, rate_hz, agent_options().blocks ? PerfUse::KernelStacksOnly : PerfUse::AllTicks)) return false;
+    thread->kernel_watch = kWatchTicks;
+    if (has_room_for_stacks(thread->kernel_ring) &&
+        (is_without_descriptor(thread) ? open_timer(thread, kStopped) : CpuTimer::arm(thread, rate_hz))) {
       return true;
     }
     close_perf(thread);
@@ -82,24 +92,35 @@ class TimerKernel final : public CpuTimer {
     CpuTimer::disarm(thread);
     close_perf(thread);
   }
+  void settle(Thread* thread, uint32_t rate_hz) override {
+    if (reopen_with_descriptor(thread, rate_hz, PerfUse::KernelStacksOnly)) thread->kernel_watch = kWatchTicks;
+  }
   void pause(Thread* thread, bool paused) override {
-    pause_perf(thread, paused);
-    CpuTimer::pause(thread, paused);
+    pause_perf(thread, current_rate_hz(), PerfUse::AllTicks, paused);
+    if (!is_without_descriptor(thread)) CpuTimer::pause(thread, paused);
   }
   uint64_t weigh(Thread* thread, Tick tick, uint64_t cpu_ns, const void* context) override {
-    saw_scheduler_tick(mono_ns());
+    if (tick == Tick::Timer) saw_scheduler_tick(mono_ns());
     if (behind_system_call(pc_of(static_cast<const ucontext_t*>(context))) || faults_often(thread)) thread->kernel_watch = kWatchTicks;
     return CpuTimer::weigh(thread, tick, cpu_ns, context);
   }
   void set_period(Thread* thread, uint64_t period_ns) override {
+    if (is_without_descriptor(thread)) return;
     CpuTimer::set_period(thread, period_ns);
-    if (thread->kernel_watch == 0) return;
-    set_perf_period(thread, --thread->kernel_watch ? period_ns - kAheadNs : kNeverNs);
-    thread->period_ns = period_ns;
+    if (thread->kernel_watch == 0 || !thread->kernel_ring) return;
+    const uint64_t perf_ns = --thread->kernel_watch ? period_ns - kAheadNs : kNeverNs;
+    if (set_perf_period(thread, perf_ns)) {
+      thread->period_ns = period_ns;
+    } else if (reopen_without_descriptor(thread, current_rate_hz(), PerfUse::AllTicks)) {
+      set_timer_period(thread, kStopped);
+    } else {
+      close_perf(thread);  // the timer goes on
+    }
   }
   // Both clocks go off at the same tick of the kernel's, unless the thread was away from its CPU in between: then perf
   // did at any moment, and perhaps in an earlier stay.
-  bool is_of_this_stay(uint64_t noted_ns, uint64_t time_ns, uint64_t pc) override {
+  bool is_of_this_stay(const Thread* thread, uint64_t noted_ns, uint64_t time_ns, uint64_t pc) override {
+    if (is_without_descriptor(thread)) return true;  // perf sends the signal itself
     const uint64_t tick_ns = scheduler_tick_ns();
     const uint64_t late_ns = tick_ns ? (noted_ns + kEarliestNs + tick_ns - scheduler_tick_phase_ns()) % tick_ns : 0;
     if (late_ns > kEarliestNs + kLatestNs) return false;
@@ -113,6 +134,7 @@ class TimerKernel final : public CpuTimer {
   static constexpr uint64_t kEarliestNs = 60'000, kLatestNs = 150'000;  // perf's note before and after the kernel's tick
   static constexpr uint64_t kLongestFaultNs = 500'000;  // a huge page to clear, and the way back to user code
   static constexpr uint8_t kWatchTicks = 64;            // a thread with 3 % in the kernel is watched 6 ticks of 7
+  static constexpr uint64_t kStopped = 0;
   static constexpr uint64_t kNeverNs = 3'600 * kSecondNs;
   static constexpr unsigned kLookEvery = 8;             // ticks: asking for the count of faults is a system call
   static constexpr uint64_t kManyFaults = 8 * kLookEvery;
@@ -142,8 +164,9 @@ class PerfTimer final : public Engine {
     close_perf(thread);
     close_timer(thread);
   }
+  void settle(Thread* thread, uint32_t rate_hz) override { reopen_with_descriptor(thread, rate_hz, PerfUse::UserTicks); }
   void pause(Thread* thread, bool paused) override {
-    pause_perf(thread, paused);
+    pause_perf(thread, current_rate_hz(), PerfUse::UserTicks, paused);
     uint32_t rate_hz = current_rate_hz();
     set_timer_period(thread, paused ? 0 : kSecondNs / (rate_hz < kTimerHz ? rate_hz : kTimerHz));
   }
@@ -159,7 +182,7 @@ class PerfTimer final : public Engine {
     // On average half a period of user time has passed since perf's last tick and is still perf's.
     return cpu_ns > accounted + period / 2 ? cpu_ns - accounted - period / 2 : 0;
   }
-  void set_period(Thread* thread, uint64_t period_ns) override { set_perf_period(thread, period_ns); }
+  void set_period(Thread* thread, uint64_t period_ns) override { set_perf_or_do_without(thread, period_ns, PerfUse::UserTicks); }
 
  private:
   static constexpr uint32_t kTimerHz = 250;

@@ -39,22 +39,25 @@ bool holds_kernel_code(const perf_event_mmap_page* page, uint64_t position) {
 
 }  // namespace
 
-bool map_kernel_stacks(Thread* thread, int fd) {
-  void* memory = mmap(nullptr, page_bytes() + kernel_ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (memory == MAP_FAILED) return false;
-  thread->kernel_ring = memory;
-  return true;
+void* map_event(int fd, bool with_stacks) {
+  const uint64_t bytes = page_bytes() + (with_stacks ? kernel_ring_bytes() : 0);
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory != MAP_FAILED) return memory;
+  return with_stacks ? map_event(fd, false) : nullptr;
 }
 
-void unmap_kernel_stacks(Thread* thread) {
-  if (!thread->kernel_ring) return;
-  munmap(thread->kernel_ring, page_bytes() + kernel_ring_bytes());
-  thread->kernel_ring = nullptr;
+bool has_room_for_stacks(const void* ring) {
+  return ring && static_cast<const perf_event_mmap_page*>(ring)->data_size != 0;
+}
+
+void unmap_event(void* ring) {
+  if (!ring) return;
+  munmap(ring, page_bytes() + (has_room_for_stacks(ring) ? kernel_ring_bytes() : 0));
 }
 
 uint32_t take_kernel_stack(Thread* thread, uint64_t time_ns, uint64_t pc) {
   auto* page = static_cast<perf_event_mmap_page*>(thread->kernel_ring);
-  if (!page) return 0;
+  if (!has_room_for_stacks(page)) return 0;
   const uint64_t head = head_of(page);
   uint64_t chosen = 0, candidates = 0;
   for (uint64_t at = page->data_tail; at < head;) {
@@ -63,7 +66,7 @@ uint32_t take_kernel_stack(Thread* thread, uint64_t time_ns, uint64_t pc) {
     if (bytes < sizeof(perf_event_header) || bytes > head - at) break;
     if (static_cast<uint32_t>(header) == PERF_RECORD_SAMPLE) {
       if (!holds_kernel_code(page, at) ||
-          !thread->engine->is_of_this_stay(word_at(page, at + kTimeAt), time_ns, pc)) {
+          !thread->engine->is_of_this_stay(thread, word_at(page, at + kTimeAt), time_ns, pc)) {
         candidates = 0;  // it was back in user code since: what came before is another stay
       } else if (next_random(&thread->random) % ++candidates == 0) {
         chosen = at;

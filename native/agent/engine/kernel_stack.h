@@ -17,9 +17,11 @@ namespace sonde {
 // Room for 15 stacks of usual depth (30 frames), 8 of the greatest; at least a page.
 inline uint64_t kernel_ring_bytes() { return page_bytes() > 8192 ? page_bytes() : 8192; }
 
-// On the thread itself, after perf_event_open. False: no memory for it (RLIMIT_MEMLOCK).
-bool map_kernel_stacks(Thread* thread, int fd);
-void unmap_kernel_stacks(Thread* thread);
+// Async-signal-safe. The event's control page, with room for stacks if that is wanted and there is memory for it
+// (RLIMIT_MEMLOCK). Null: not even for the page.
+void* map_event(int fd, bool with_stacks);
+bool has_room_for_stacks(const void* ring);  // may be null
+void unmap_event(void* ring);  // may be null
 
 // Async-signal-safe. Takes everything from the ring and fills thread->kernel, leaf first. Returns the number
 // of frames: 0 when the tick came from user code. When several ticks fell into one stay in the kernel the

@@ -12,6 +12,10 @@
 // writer begins a new session in the same file: a Gap record, a new node epoch, and then everything again that still
 // holds (header, threads, mappings, names, codes). A process that forks or goes on after a failed exec begins a new file.
 //
+// Rings: a log that keeps only the last minutes is a row of files, each with a session of its own. The newest has the
+// usual name; those before it are called FILE.1, FILE.2 … in the order of their ends, and the oldest are removed. Their
+// chunks, one file after the other, are one log.
+//
 // The payload is a sequence of records: u8 type, varint payload length, payload. A reader skips types
 // that it does not know. Numbers are LEB128 varints (zigzag where signed), text is varint length + bytes.
 // Times are CLOCK_MONOTONIC nanoseconds; in Sample and Wait they are zigzag deltas to the
@@ -69,6 +73,8 @@ enum class Record : uint8_t {
                     // bytes, user and system CPU ns, minor and major faults, voluntary and involuntary switches
   Gap = 20,         // from ns, to ns: a session ended at the first and a new one begins with this record. Mappings that
                     // began before the first time end there unless they are written again
+  Part = 21,        // number, time ns, user and system CPU ns that the process had used by then: the log is a ring of
+                    // files. Part 0 is the first; the others begin with a Gap of no length and this record
 };
 
 // Order of the varints in Sample and Wait.

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,13 +42,18 @@ bool Writer::open(const char* path) {
   }
   if (std::strlen(path) >= sizeof path_) return false;
   std::strcpy(path_, path);
+  used_ = 0;
+  open_ = create(path);
+  return open_;
+}
+
+bool Writer::create(const char* path) {
   // Not O_APPEND: the preamble is written in place. Nobody else writes to the file.
   fd_ = move_high(::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   struct stat info = {};
   if (fd_ < 0 || fstat(fd_, &info) != 0) return false;
   device_ = info.st_dev;
   inode_ = info.st_ino;
-  used_ = 0;
   chunk_ = 0;
   end_ = sizeof(Preamble);
   broken_ = false;
@@ -55,12 +61,34 @@ bool Writer::open(const char* path) {
   saved_ = 0;
   if (write_preamble()) {
     whole_until_ns_ = mono_ns();
-    open_ = true;
     return true;
   }
   unlink(path);
-  abandon();
+  ::close(fd_);
+  fd_ = -1;
   return false;
+}
+
+bool Writer::turn(uint32_t part, uint32_t kept) {
+  if (!flush() || !still_ours()) return false;
+  char name[sizeof path_ + 16], next[sizeof path_ + 16];
+  if (part > kept) {  // first, so that there is room on a full disk
+    snprintf(name, sizeof name, "%s.%u", path_, part - kept);
+    unlink(name);
+  }
+  snprintf(name, sizeof name, "%s.%u", path_, part);
+  snprintf(next, sizeof next, "%s.next", path_);
+  unlink(next);
+  const Writer before = *this;
+  // A reader that looks between the two renames finds no file of the usual name, and looks again.
+  if (!create(next) || rename(path_, name) != 0) {
+    if (fd_ >= 0) ::close(fd_), unlink(next);
+    *this = before;
+    return false;
+  }
+  rename(next, path_);
+  ::close(before.fd_);
+  return true;
 }
 
 void Writer::close() {

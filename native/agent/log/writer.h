@@ -19,6 +19,9 @@ class Writer {
   bool open(const char* path);
   bool is_open() const { return open_; }
   void close();      // flushes first
+  // The file so far becomes FILE.`part`, FILE.`part - kept` is removed, and a new one goes on under the usual name.
+  // False: that is not possible now, and the log goes on in the file that it has.
+  bool turn(uint32_t part, uint32_t kept);
   void abandon();    // forgets the file without writing: the child side of a fork
 
   // One record: begin, fields in the order of format.h, end.
@@ -43,6 +46,7 @@ class Writer {
   uint64_t whole_until_ns() const { return whole_until_ns_; }  // all that was written by then is in the file
   const Lost& lost() const { return lost_; }
 
+  uint64_t file_bytes() const { return end_; }
   uint64_t bytes_written() const { return bytes_written_; }
   uint64_t refused() const { return refused_; }  // records that were too large
   void set_node_epoch(uint64_t epoch);  // flushes; later chunks carry the new epoch
@@ -52,6 +56,7 @@ class Writer {
   void put(uint8_t byte);
   bool write_at(uint64_t at, const void* data, size_t size);
   bool write_preamble();
+  bool create(const char* path);  // with its preamble; leaves no file when that fails
   bool still_ours();  // is fd_ still the file we opened? (programs close descriptors they do not own)
 
   bool open_ = false;

@@ -5,18 +5,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "attach/slots.h"
+#include "common/find_object.h"
+
 namespace sonde {
 namespace {
-
-struct FoundObject {  // struct dl_find_object of glibc 2.35 and later, x86-64
-  unsigned long long flags;
-  void* map_start;
-  void* map_end;
-  void* link_map;
-  void* eh_frame;
-  unsigned long long reserved[7];
-};
-using FindObject = int (*)(void*, FoundObject*);
 
 FindObject g_find_object = nullptr;
 __attribute__((constructor)) void resolve_find_object() {
@@ -59,6 +52,8 @@ void* RealFunction::must_find(void* return_address) {
 }
 
 void* RealFunction::resolve(void* return_address) {
+  // The agent came late: what the caller's own table held is the answer.
+  if (void* original = slot_original(name_, return_address)) return original;
   // What the program's global scope has behind us (a preloaded runtime) comes first, as it would for the loader.
   if (void* next = dlsym(RTLD_NEXT, name_)) return next;
   Dl_info info;

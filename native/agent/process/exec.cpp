@@ -96,7 +96,7 @@ using namespace sonde;
 #define SONDE_FOLLOWED(environment, loader)                                            \
   FollowedEnvironment followed_(loader);                                                       \
   char** block_ = static_cast<char**>(alloca(followed_.bytes_needed(environment)));    \
-  char* const* envp_ = followed_.build(environment, block_)
+  char* const* envp_ = agent_visits() ? environment : followed_.build(environment, block_)
 
 SONDE_EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
   auto call = real(&execve_cached, "execve");

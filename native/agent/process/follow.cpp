@@ -70,6 +70,11 @@ const EarlierCpu& earlier_cpu() { return earlier; }
 int first_process() { return first_pid; }
 int foster_parent() { return foster_pid; }
 
+bool is_helper_program() {
+  char path[512];
+  return is_helper(program(path, sizeof path));
+}
+
 bool should_follow(const Options& options, log::ProcessOrigin* origin) {
   char path[512];
   const char* name = program(path, sizeof path);

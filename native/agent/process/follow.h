@@ -11,6 +11,9 @@ namespace sonde {
 // they only carry the variables on). A forked child is followed without asking.
 bool should_follow(const Options& options, log::ProcessOrigin* origin);
 
+// Is this program one of those helpers?
+bool is_helper_program();
+
 // CPU time of this process that an earlier program of it used and logged before its exec.
 struct EarlierCpu {
   uint64_t thread_ns = 0;  // of the thread that became the main one

@@ -12,6 +12,7 @@
 #include "background/background.h"
 #include "process/confined.h"
 #include "signals/real.h"
+#include "threads/own.h"
 
 namespace sonde {
 namespace {
@@ -52,7 +53,7 @@ int adjusted_line() {
   const int memory = count > 1 ? static_cast<int>(syscall(SYS_memfd_create, "stat", kCloseOnExec)) : -1;
   if (memory < 0) return -1;
   const auto head = static_cast<int>(threads - line);
-  if (dprintf(memory, "%.*s%ld%s", head, line, count - 1, behind) > 0 && lseek(memory, 0, SEEK_SET) == 0) return memory;
+  if (dprintf(memory, "%.*s%ld%s", head, line, count - 1 - own_thread_count(), behind) > 0 && lseek(memory, 0, SEEK_SET) == 0) return memory;
   close(memory);
   return -1;
 }

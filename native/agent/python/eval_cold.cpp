@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "arch/arch.h"
+
 namespace sonde::python {
 namespace {
 
@@ -69,27 +71,41 @@ int find_table(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
-// Calls use(target) for every jump with a 32-bit displacement in the range. Reads byte by byte, so some are
-// no jumps at all; the two-sided check above makes a chance hit as good as impossible.
-template <class Use>
-void for_each_jump(const CodeRange& range, Use&& use) {
-  const auto* code = reinterpret_cast<const unsigned char*>(range.begin);
-  const uint64_t size = range.end - range.begin;
-  for (uint64_t i = 0; i + 6 <= size; ++i) {
-    const bool conditional = code[i] == 0x0f && (code[i + 1] & 0xf0) == 0x80;
-    if (!conditional && code[i] != 0xe9) continue;
-    const uint64_t at = i + (conditional ? 2 : 1);
-    int32_t displacement;
-    memcpy(&displacement, code + at, sizeof displacement);
-    use(range.begin + at + 4 + static_cast<uint64_t>(int64_t{displacement}));
-  }
-}
+struct Inside {
+  const CodeRange& body;
+  bool found = false;
+};
 
 bool jumps_inside(const CodeRange& from, const CodeRange& body) {
-  bool found = false;
-  for_each_jump(from, [&](uint64_t target) { found |= target > body.begin && target < body.end; });
-  return found;
+  Inside inside{body};
+  for_each_jump(
+      from.begin, from.end,
+      [](uint64_t target, void* data) {
+        auto* in = static_cast<Inside*>(data);
+        in->found |= target > in->body.begin && target < in->body.end;
+      },
+      &inside);
+  return inside.found;
 }
+
+struct Parts {
+  const UnwindTable& table;
+  CodeRange* out;
+  unsigned count, capacity;
+  CodeRange body;
+
+  // A chance hit of for_each_jump is as good as impossible here: the part must jump back into the body.
+  void add(uint64_t target) {
+    if (target >= body.begin && target < body.end) return;
+    if (target < table.text.begin || target >= table.text.end) return;
+    CodeRange part;
+    if (count == capacity || !table.find(target, &part) || part.end > table.text.end) return;
+    for (unsigned i = 0; i < count; ++i) {
+      if (out[i].begin < part.end && part.begin < out[i].end) return;
+    }
+    if (jumps_inside(part, body)) out[count++] = part;
+  }
+};
 
 }  // namespace
 
@@ -99,17 +115,10 @@ unsigned find_cold_parts(CodeRange* out, unsigned count, unsigned capacity) {
   dl_iterate_phdr(find_table, &search);
   const UnwindTable& table = search.table;
   if (table.entries == nullptr) return count;
-  for_each_jump(body, [&](uint64_t target) {
-    if (target >= body.begin && target < body.end) return;
-    if (target < table.text.begin || target >= table.text.end) return;
-    CodeRange part;
-    if (count == capacity || !table.find(target, &part) || part.end > table.text.end) return;
-    for (unsigned i = 0; i < count; ++i) {
-      if (out[i].begin < part.end && part.begin < out[i].end) return;
-    }
-    if (jumps_inside(part, body)) out[count++] = part;
-  });
-  return count;
+  Parts parts{table, out, count, capacity, body};
+  for_each_jump(
+      body.begin, body.end, [](uint64_t target, void* data) { static_cast<Parts*>(data)->add(target); }, &parts);
+  return parts.count;
 }
 
 }  // namespace sonde::python

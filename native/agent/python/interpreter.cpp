@@ -108,6 +108,13 @@ bool python_attach(const char** why) {
   return true;
 }
 
+void* python_library() {
+  void* handle = nullptr;
+  if (!library_handle(&handle)) return nullptr;
+  // RTLD_DEFAULT is null, too.
+  return handle == RTLD_DEFAULT ? dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD) : handle;
+}
+
 const char* python_refusal() { return refused; }
 
 const char* python_version() { return seen_version; }

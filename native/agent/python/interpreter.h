@@ -5,6 +5,11 @@
 
 #include "python/layout.h"
 
+namespace sonde {
+// Not async-signal-safe. For dlsym: the library that holds the interpreter, null: there is none.
+void* python_library();
+}  // namespace sonde
+
 namespace sonde::python {
 
 constexpr unsigned kMaxEvalRanges = 4;

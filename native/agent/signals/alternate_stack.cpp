@@ -101,6 +101,10 @@ int take_over(const stack_t& next) {
 
 }  // namespace
 
+int64_t alternate_stacks_offset(uint64_t thread_pointer) {
+  return static_cast<int64_t>(reinterpret_cast<uint64_t>(&here) - thread_pointer);
+}
+
 bool map_alternate_stack(AlternateStack* stack) {
   if (stack->high) return true;
   const uint64_t bytes = page_bytes() + usable_bytes();

@@ -40,6 +40,10 @@ void install_alternate_stack(const AlternateStack& stack);
 // At its end. False: the thread still stands on it, and it must not be given to another.
 bool remove_alternate_stack();
 
+// Where a thread's own and the program's stack are noted, from its thread pointer: for those that are set from outside
+// (native/attach). `thread_pointer` is the caller's.
+int64_t alternate_stacks_offset(uint64_t thread_pointer);
+
 // In a handler, async-signal-safe: the kernel will hold `stack` for the interrupted thread when the handler returns.
 // For threads older than the agent.
 void offer_alternate_stack(const AlternateStack& stack, ucontext_t* context);

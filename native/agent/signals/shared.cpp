@@ -124,6 +124,19 @@ bool install_shared_signals() {
   return all;
 }
 
+void remove_shared_signals(bool ticks_may_come) {
+  for (int signal = 1; signal < kSignals; signal++) {
+    struct sigaction now = {};
+    if (signal == kSampleSignal && ticks_may_come) continue;
+    if (real_sigaction(signal, nullptr, &now) != 0 || !is_ours(signal, now)) continue;
+    Wanted* wanted = wanted_of(signal);
+    const struct sigaction program = read_wanted(*wanted);
+    real_sigaction(signal, &program, nullptr);
+    wanted->installed.store(false, std::memory_order_release);
+  }
+  times_taken_back = 0;
+}
+
 int forward_sigaction(int signal, const struct sigaction* next, struct sigaction* previous) {
   if (signal <= 0 || signal >= kSignals) return real_sigaction(signal, next, previous);
   Wanted* wanted = wanted_of(signal);

@@ -21,6 +21,10 @@ bool is_shared_signal(int signal);
 // Not async-signal-safe. Installs Sonde's handlers; what was there becomes the program's.
 bool install_shared_signals();
 
+// Not async-signal-safe. Gives the program's handlers back to the kernel. `ticks_may_come`: one still waits somewhere, so
+// that SIGPROF keeps Sonde's, which lets it pass.
+void remove_shared_signals(bool ticks_may_come);
+
 // Async-signal-safe. What sigaction(2) means for a shared signal.
 int program_sigaction(int signal, const struct sigaction* next, struct sigaction* previous);
 

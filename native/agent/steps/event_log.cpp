@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/system.h"
 #include "core/agent.h"
 #include "log/loss.h"
@@ -34,6 +35,25 @@ struct Block {
 };
 thread_local Block t_block __attribute__((tls_model("initial-exec")));
 
+uint64_t g_parts[kRingParts] = {};  // of a ring: numbers of the files that are full, by the order of their ends
+unsigned g_part_count = 0;
+
+// The file is full: it becomes FILE.NUMBER, the oldest such file is removed. Numbers are times, since a process keeps
+// its files over an exec. Blocks of it that threads hold stay writable.
+void turn_ring(const char* path) {
+  const Options& asked = agent_options();
+  if (!asked.ring_ns || g_file_bytes < asked.ring_bytes * kEventShareOf8 / 8 / (kRingParts + 1)) return;
+  char name[512];
+  const uint64_t number = mono_ns() / 1'000'000;
+  snprintf(name, sizeof name, "%s.%llu", path, static_cast<unsigned long long>(number));
+  if (rename(path, name) != 0) return;
+  uint64_t* place = &g_parts[g_part_count++ % kRingParts];
+  snprintf(name, sizeof name, "%s.%llu", path, static_cast<unsigned long long>(*place));
+  if (*place) unlink(name);
+  *place = number;
+  g_file_bytes = 0;
+}
+
 bool fits_file_limit(uint64_t bytes) {
   rlimit limit = {};
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
@@ -43,6 +63,7 @@ bool grow() {
   if (is_confined() || !fits_file_limit(g_file_bytes + kChunkBytes)) return false;
   char path[480];
   snprintf(path, sizeof path, "%s/raw/%d.native.bin", agent_options().folder, agent_pid());
+  turn_ring(path);
   const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (fd < 0) return false;
   void* mapped = MAP_FAILED;
@@ -103,6 +124,8 @@ void events_after_fork() {
   g_chunk = nullptr;
   g_used = kChunkBytes;
   g_file_bytes = 0;
+  g_part_count = 0;
+  for (uint64_t& part : g_parts) part = 0;
   g_generation++;
 }
 

@@ -1,8 +1,9 @@
-// Steps and phases of a native program, in the format of sonde/record/observe/events.py.
+// Steps and phases of a native program, in the format of sonde/record/inside/events.py.
 //
 // FOLDER/raw/PID.native.bin is a row of blocks; a block belongs to one thread, so that threads need no lock. Its pages are
 // shared with the file: what was written survives `kill -9`, and an event may still grow where it lies. Chunks are
 // allocated before they are mapped, and no descriptor stays open between them.
+// Of a ring (log/format.h) the file is one of several, as the log is.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,11 @@ enum class Event : int64_t {
   ForwardWithoutGrad = 7,
   UserStep = 10,
   Region = 11,
+  CollectiveQueued = 12,  // steps/collectives.cpp
+  CollectiveRan = 13,
+  CollectiveWaited = 14,
+  CollectiveMade = 15,
+  CollectiveSize = 16,
 };
 
 struct EventRecord {

@@ -23,6 +23,7 @@
 #include "signals/alternate_stack.h"
 #include "signals/shared.h"
 #include "threads/create.h"
+#include "threads/own.h"
 #include "threads/registry.h"
 
 namespace sonde {
@@ -33,6 +34,7 @@ constexpr size_t kMostCandidates = 256;
 int candidates[kMostCandidates];  // unknown at the last look
 size_t candidate_count = 0;
 std::atomic<uint32_t> adopted_now{0};
+std::atomic<bool> stacks_come{false};
 
 bool clock_of(int tid, uint64_t* cpu_ns) {
   timespec cpu = {};
@@ -45,7 +47,7 @@ bool clock_of(int tid, uint64_t* cpu_ns) {
 bool all_are_known() {
   struct stat tasks = {};
   if (stat("/proc/self/task", &tasks) != 0) return true;
-  uint64_t known = 1;  // the background thread
+  uint64_t known = (background_exists() ? 1u : 0u) + static_cast<uint64_t>(own_thread_count());
   for (uint32_t i = 0; i < thread_slots(); i++) {
     known += thread_at(i)->phase.load(std::memory_order_acquire) == Phase::Live;
   }
@@ -99,6 +101,18 @@ uint64_t already_logged(int tid, uint64_t cpu_ns) {
   return 0;
 }
 
+void arm(Thread* thread) {
+  if (blocks_sample_signal(thread->tid)) {
+    count_loss(Loss::ThreadsUnknown);
+    if (stacks_come.load(std::memory_order_relaxed)) return;  // a visitor must not leave a tick behind that waits there
+  }
+  // Of the engines the timer alone: descriptors that are opened here are not the program's.
+  thread->engine = timer_engine();
+  if (thread->engine->arm(thread, current_rate_hz())) return;
+  thread->engine = nullptr;
+  count_loss(Loss::ThreadsNotArmed);
+}
+
 bool adopt(int tid, EarlierTime earlier) {
   uint64_t cpu_ns = 0;
   if (!clock_of(tid, &cpu_ns) || !runs_user_code(tid)) return false;
@@ -108,6 +122,7 @@ bool adopt(int tid, EarlierTime earlier) {
   thread->adopted = true;
   thread->variables.store(ThreadVariables::Unknown, std::memory_order_relaxed);
   thread->tid = tid;
+  if (tid == process_id()) thread->kind = log::ThreadKind::Main;
   thread->pthread = 0;
   thread->routine = nullptr;
   thread->stack = StackBounds{};
@@ -116,16 +131,12 @@ bool adopt(int tid, EarlierTime earlier) {
   thread->accounted_ns.store(cpu_ns, std::memory_order_relaxed);
   thread->unseen_cpu_ns = earlier == EarlierTime::Counts ? cpu_ns - logged_ns : 0;
   adopted_now.fetch_add(1, std::memory_order_relaxed);
+  // Behind a filter, entering it would take system calls; it was counted when it began.
+  const bool filtered = is_filtered();
+  const bool later = !filtered && stacks_come.load(std::memory_order_relaxed);
+  thread->awaits_stack = later;
   thread->phase.store(Phase::Live, std::memory_order_release);
-  if (is_filtered()) return true;  // entering it would take system calls; it was counted when it began
-  // Of the engines the timer alone: descriptors that are opened here are not the program's.
-  thread->engine = timer_engine();
-  if (!thread->engine->arm(thread, current_rate_hz())) {
-    thread->engine = nullptr;
-    count_loss(Loss::ThreadsNotArmed);
-  } else if (blocks_sample_signal(tid)) {
-    count_loss(Loss::ThreadsUnknown);
-  }
+  if (!filtered && !later) arm(thread);
   return true;
 }
 
@@ -174,7 +185,7 @@ uint32_t adopt_unknown_threads(EarlierTime earlier, Certainty certainty) {
   uint32_t adopted = 0;
   while (const dirent* entry = readdir(tasks)) {
     const int tid = atoi(entry->d_name);
-    if (tid <= 0 || tid == own || is_known_tid(tid) || is_background_tid(tid)) continue;
+    if (tid <= 0 || tid == own || is_known_tid(tid) || is_background_tid(tid) || is_own_tid(tid)) continue;
     if ((certainty == Certainty::Now || was_candidate(tid)) && adopt(tid, earlier)) {
       adopted++;
     } else if (count < kMostCandidates) {
@@ -185,6 +196,24 @@ uint32_t adopt_unknown_threads(EarlierTime earlier, Certainty certainty) {
   std::memcpy(candidates, unknown, count * sizeof unknown[0]);
   candidate_count = count;
   return adopted;
+}
+
+void stacks_will_come(bool on) { stacks_come.store(on, std::memory_order_relaxed); }
+
+void arm_with_stack(Thread* thread, uint64_t thread_pointer) {
+  if (!thread->awaits_stack || thread->phase.load(std::memory_order_acquire) != Phase::Live) return;
+  thread->awaits_stack = false;
+  thread->pthread = thread_pointer;
+  thread->variables.store(ThreadVariables::Own, std::memory_order_release);
+  arm(thread);
+}
+
+void arm_known(Thread* thread) { arm(thread); }
+
+void give_up_stack(Thread* thread) {
+  thread->awaits_stack = false;
+  thread->variables.store(ThreadVariables::None, std::memory_order_release);
+  count_loss(Loss::ThreadsUnknown);
 }
 
 void tend_adopted_threads() {
@@ -244,8 +273,10 @@ bool enter_adopted(Thread* thread, void* context) {
       // Takes effect when this handler returns. Not for borrowed variables: what is noted there is the creator's.
       offer_alternate_stack(thread->alternate, static_cast<ucontext_t*>(context));
     }
-    thread->seen_sp.store(sp_of(static_cast<const ucontext_t*>(context)), std::memory_order_release);
     thread->variables.store(variables, std::memory_order_release);
+  }
+  if (!thread->seen_sp.load(std::memory_order_relaxed)) {
+    thread->seen_sp.store(sp_of(static_cast<const ucontext_t*>(context)), std::memory_order_release);
   }
   return variables != ThreadVariables::None;
 }

@@ -30,6 +30,13 @@ enum class Certainty : uint8_t {
 // Returns how many. Costs one stat() when there is none.
 uint32_t adopt_unknown_threads(EarlierTime earlier, Certainty certainty);
 
+// From now on adopted threads get their clock only when they have an alternate stack: their first tick may find the stack
+// pointer in a buffer of generated code. A thread's stack is set from outside (native/attach), then one of these is called.
+void stacks_will_come(bool on);
+void arm_with_stack(Thread* thread, uint64_t thread_pointer);
+void arm_known(Thread* thread);      // it has its stack already
+void give_up_stack(Thread* thread);  // it has no variables of libc's: it is not sampled
+
 // Background thread. Notices the end of adopted threads, and where the stacks of new ones lie.
 void tend_adopted_threads();
 

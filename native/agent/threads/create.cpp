@@ -3,6 +3,7 @@
 
 #include <limits.h>
 
+#include "attach/control.h"
 #include "core/agent.h"
 #include "log/loss.h"
 #include "process/confined.h"
@@ -48,7 +49,7 @@ Result thread_main(void* state) {
 
 // Null: the thread is started as if we were not there.
 Thread* thread_for(void* (*routine)(void*), void* argument) {
-  if (!agent_present()) return nullptr;
+  if (!agent_present() && !agent_sleeps()) return nullptr;  // one that sleeps will want its threads to have a stack
   if (is_filtered()) {
     count_loss(Loss::ThreadsConfined);
     return nullptr;

@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "attach/control.h"
 #include "background/background.h"
 #include "common/clock.h"
 #include "common/hot_memory.h"
@@ -64,11 +65,12 @@ void recycle(Thread* thread) {
   thread->engine = nullptr;
   thread->perf_fd = -1;
   thread->kernel_ring = nullptr;
+  thread->settles_at_ns = 0;
   thread->has_timer = false;
   thread->accounted_ns.store(0, std::memory_order_relaxed);
   thread->faults_seen = 0;
   thread->announced_in = 0;
-  thread->adopted = false;
+  thread->adopted = thread->awaits_stack = false;
   thread->variables.store(ThreadVariables::Own, std::memory_order_relaxed);
   thread->seen_sp.store(0, std::memory_order_relaxed);
   thread->unseen_cpu_ns = 0;
@@ -104,6 +106,9 @@ uint32_t ring_words() {
 
 Thread* current_thread() { return self; }
 void set_current_thread(Thread* thread) { self = thread; }
+int64_t current_thread_offset(uint64_t thread_pointer) {
+  return static_cast<int64_t>(reinterpret_cast<uint64_t>(&self) - thread_pointer);
+}
 uint32_t current_thread_number() { return self ? self->number : kNoThread; }
 RegionTrail* next_trail() { return self ? &self->trail[self->trails++ % 2] : nullptr; }
 StackBounds current_stack_bounds() { return self ? self->stack : StackBounds{}; }
@@ -168,6 +173,7 @@ void end_thread() {
   if (last) {
     agent_stop(log::EndReason::Exit);
     see_background_off();
+    end_dormant();
   } else if (ended.fetch_add(1, std::memory_order_relaxed) % kDrainAtEnded == kDrainAtEnded - 1) {
     wake_background();
   }

@@ -13,6 +13,8 @@ Thread* current_thread();
 
 // Async-signal-safe, on the thread itself: an adopted one is entered (threads/adopt.h).
 void set_current_thread(Thread* thread);
+// Where that lies from a thread's pointer, the same for all; `thread_pointer` is the caller's.
+int64_t current_thread_offset(uint64_t thread_pointer);
 
 // Not async-signal-safe. A fresh state in phase Starting, or null (counted as a loss).
 Thread* take_thread();

@@ -33,6 +33,7 @@ struct WaitState {
   uint64_t pending_ns = 0, queued_ns = 0;       // blocked and preempted time not yet written
   uint64_t queued_since_ns = 0;                 // start of the look that the preempted time begins with
   uint64_t unsettled_ns = 0;                    // off the CPU, and the run queue's share is not known yet
+  bool unsettled_is_rare = false;               // it passed between two rare looks
   uint32_t node = 0, python_node = 0;
   uint64_t epoch = 0;
   uint8_t walk_end = 0, anchor = 0;
@@ -66,6 +67,7 @@ struct Thread {
   siginfo_t put_off_info = {};
   bool adopted = false;               // found, not started through us
   std::atomic<ThreadVariables> variables{ThreadVariables::Own};
+  bool awaits_stack = false;          // not armed before it has an alternate stack (attach/visit.h)
   std::atomic<uint64_t> seen_sp{0};   // of an adopted one's first tick: tells where its stack lies
   uint64_t unseen_cpu_ns = 0;         // used before it was found, not yet in the log
 
@@ -73,6 +75,7 @@ struct Thread {
   int perf_fd = -1;
   uint64_t perf_id = 0;               // of the event: tells whether perf_fd is still its descriptor
   void* kernel_ring = nullptr;        // of the perf event: stacks of ticks inside the kernel
+  uint64_t settles_at_ns = 0;         // CPU time at which the perf event gets a descriptor; 0: it has one, or there is none
   timer_t timer = {};
   bool has_timer = false;
   uint64_t period_ns = 0;             // of its clock, as last set

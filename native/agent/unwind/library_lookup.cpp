@@ -3,23 +3,12 @@
 
 #include <atomic>
 
+#include "common/find_object.h"
 #include "unwind/frame_row.h"
 #include "unwind/modules.h"
 
 namespace sonde {
 namespace {
-
-// The layout of struct dl_find_object on x86-64 (a stable ABI); declared here so that
-// the agent also builds and loads where glibc is older.
-struct FoundObject {
-  unsigned long long flags;
-  void* map_start;
-  void* map_end;
-  void* link_map;
-  void* eh_frame;
-  unsigned long long reserved[7];
-};
-using FindObject = int (*)(void*, FoundObject*);
 
 std::atomic<FindObject> g_find_object{nullptr};
 

@@ -3,32 +3,69 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "common/system.h"
 
 namespace sonde {
 namespace {
 
-bool read_task_file(int tid, const char* name, char* out, size_t capacity) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/%s", tid, name);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  ssize_t n = read(fd, out, capacity - 1);
-  close(fd);
+enum class TaskFile : uint8_t { Call, Schedule };
+
+// Opening a file below /proc costs five times as much as reading it, so the files of the first threads stay open, which
+// the program does not see: this thread has descriptors of its own. An open file is of one task for good.
+constexpr uint32_t kKeptThreads = 64;
+struct Kept {
+  int tid = 0, fd = -1;
+};
+constinit Kept kept[kKeptThreads][2];
+
+bool read_from(int fd, char* out, size_t capacity) {
+  const ssize_t n = pread(fd, out, capacity - 1, 0);
   if (n <= 0) return false;
   out[n] = 0;
   return true;
 }
 
+// The program's limit holds here, too; half of it is for what else is opened.
+bool leaves_room(int fd) {
+  rlimit limit = {};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 && static_cast<rlim_t>(fd) < limit.rlim_cur / 2;
+}
+
+bool read_task_file(const Thread* thread, TaskFile which, char* out, size_t capacity) {
+  Kept* const place = thread->slot < kKeptThreads && has_private_descriptors() ? &kept[thread->slot][int(which)] : nullptr;
+  if (place && place->fd >= 0) {
+    if (place->tid == thread->tid && read_from(place->fd, out, capacity)) return true;
+    close(place->fd);
+    place->fd = -1;
+  }
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%d/%s", thread->tid, which == TaskFile::Call ? "syscall" : "schedstat");
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool success = read_from(fd, out, capacity);
+  if (place && success && leaves_room(fd)) {
+    *place = {thread->tid, fd};
+  } else {
+    close(fd);
+  }
+  return success;
+}
+
 }  // namespace
 
-Blocked read_blocked(int tid) {
+void forget_kept_files() {
+  for (auto& files : kept) files[0] = files[1] = Kept{};
+}
+
+Blocked read_blocked(const Thread* thread) {
   Blocked result;
   char text[256];
-  if (!read_task_file(tid, "syscall", text, sizeof text) || text[0] == 'r') return result;  // "running"
+  if (!read_task_file(thread, TaskFile::Call, text, sizeof text) || text[0] == 'r') return result;  // "running"
   // "NR ARG0 .. ARG5 SP PC", or "-1 SP PC" outside a system call.
   uint64_t words[9] = {};
   size_t count = 0;
@@ -49,10 +86,10 @@ Blocked read_blocked(int tid) {
   return result;
 }
 
-bool read_run_delay(int tid, uint64_t* delay_ns) {
+bool read_run_delay(const Thread* thread, uint64_t* delay_ns) {
   char text[128];
   unsigned long long cpu, delay;
-  if (!read_task_file(tid, "schedstat", text, sizeof text)) return false;
+  if (!read_task_file(thread, TaskFile::Schedule, text, sizeof text)) return false;
   if (sscanf(text, "%llu %llu", &cpu, &delay) != 2) return false;
   *delay_ns = delay;
   return true;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "log/format.h"
+#include "threads/thread.h"
 
 namespace sonde {
 
@@ -19,11 +20,14 @@ struct Blocked {
   }
 };
 
-// /proc/self/task/TID/syscall: 3-4 us.
-Blocked read_blocked(int tid);
+// /proc/self/task/TID/syscall: 1 us, or 5 where the file cannot stay open.
+Blocked read_blocked(const Thread* thread);
 
 // /proc/self/task/TID/schedstat: time spent runnable but not running. False when not available.
-bool read_run_delay(int tid, uint64_t* delay_ns);
+bool read_run_delay(const Thread* thread, uint64_t* delay_ns);
+
+// Before the first look of a background thread: the descriptors that were kept were another one's.
+void forget_kept_files();
 
 log::WaitReason reason_of(const Blocked& blocked);
 

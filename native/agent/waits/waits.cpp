@@ -31,9 +31,9 @@ bool hardly_left_the_cpu(const WaitState& wait, uint64_t now_ns, uint64_t cpu_ns
 
 // A thread that is neither blocked nor gets CPU time stands in the run queue. The kernel adds that to its run delay
 // only when it is over, so what is missing at such a look is not known to be blocked time yet.
-bool stands_in_queue(Thread* thread, uint64_t cpu_ns) {
+bool stands_in_queue(Thread* thread, const Blocked& blocked, uint64_t cpu_ns) {
   timespec cpu = {};
-  if (read_blocked(thread->tid).blocked || clock_gettime(thread_cpu_clock(thread->tid), &cpu) != 0) return false;
+  if (blocked.blocked || clock_gettime(thread_cpu_clock(thread->tid), &cpu) != 0) return false;
   return static_cast<uint64_t>(cpu.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(cpu.tv_nsec) == cpu_ns;
 }
 
@@ -68,13 +68,13 @@ void WaitRecorder::begin_account(Thread* thread, uint64_t now_ns) {
   WaitState& wait = thread->wait = WaitState{};
   wait.looked_ns = wait.since_ns = now_ns;
   wait.cpu_ns = static_cast<uint64_t>(cpu.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(cpu.tv_nsec);
-  read_run_delay(thread->tid, &wait.delay_ns);
+  read_run_delay(thread, &wait.delay_ns);
 }
 
-bool WaitRecorder::look(uint64_t now_ns) {
-  if (now_ns - last_look_ns_ < kLookEveryNs) return false;
+News WaitRecorder::look(uint64_t now_ns) {
+  if (now_ns - last_look_ns_ < kLookEveryNs) return News::None;
   last_look_ns_ = now_ns;
-  bool news = false;
+  bool place = false, queue = false;
   uint32_t slots = thread_slots(), budget = kSnapshotsPerLook;
   for (uint32_t i = 0; i < slots; i++) {
     uint32_t slot = (next_slot_ + i) % slots;
@@ -82,7 +82,7 @@ bool WaitRecorder::look(uint64_t now_ns) {
     if (thread->phase.load(std::memory_order_acquire) != Phase::Live) continue;
     if (budget == 0) {  // go on from here next time
       next_slot_ = slot;
-      return true;
+      return News::Place;
     }
     timespec cpu = {};
     if (clock_gettime(thread_cpu_clock(thread->tid), &cpu) != 0) continue;
@@ -94,30 +94,33 @@ bool WaitRecorder::look(uint64_t now_ns) {
       wait.looked_ns = now_ns;
     } else if (!hardly_left_the_cpu(wait, now_ns, cpu_ns)) {
       budget--;
-      const bool rare = wait.looked_ns != 0 && now_ns - wait.looked_ns > 2 * kLookEveryNs;
+      const bool rare = wait.unsettled_is_rare || (wait.looked_ns != 0 && now_ns - wait.looked_ns > 2 * kLookEveryNs);
       const uint64_t wall_ns = wait.looked_ns != 0 ? now_ns - wait.looked_ns : 0;
       uint64_t queued_ns = 0;
-      const uint64_t blocked_ns = account(thread, now_ns, cpu_ns, &queued_ns);
-      news |= queued_ns > kQueuedPieceNs && queued_ns > wall_ns / kBusyMachineShare;
+      const Blocked blocked = read_blocked(thread);
+      const uint64_t blocked_ns = account(thread, now_ns, cpu_ns, blocked, &queued_ns);
+      wait.unsettled_is_rare = rare && wait.unsettled_ns != 0;
+      queue |= queued_ns > kQueuedPieceNs && queued_ns > wall_ns / kBusyMachineShare;
       const bool was_blocked = wait.blocked;
-      news |= look_at(thread, now_ns);
+      place |= look_at(thread, now_ns, blocked);
       if (rare && !was_blocked && !wait.blocked && blocked_ns >= kUnseenNs) {
         write(thread, wait.since_ns, log::WaitReason::Other, blocked_ns, false);
         wait.pending_ns -= blocked_ns;
-        news = true;
+        place = true;
       }
     }
     if (wait.blocked && now_ns - wait.since_ns > kWriteEveryNs) flush(thread);
   }
-  return news;
+  return place ? News::Place : queue ? News::Queue : News::None;
 }
 
 // Adds the off-CPU time since the last look, or since the start of the thread; writes what was in the run queue.
-uint64_t WaitRecorder::account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns, uint64_t* queued_ns) {
+uint64_t WaitRecorder::account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns, const Blocked& blocked,
+                               uint64_t* queued_ns) {
   WaitState& wait = thread->wait;
   uint64_t blocked_ns = 0;
   uint64_t delay_ns = 0;
-  bool has_delay = read_run_delay(thread->tid, &delay_ns);
+  bool has_delay = read_run_delay(thread, &delay_ns);
   if (wait.looked_ns == 0) wait.looked_ns = wait.since_ns = thread->start_ns;
   // The clocks of a main thread did not start with our log.
   bool baseline = wait.cpu_ns == 0 && thread->kind == log::ThreadKind::Main;
@@ -128,7 +131,7 @@ uint64_t WaitRecorder::account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns,
     if (queued > off) queued = off;
     *queued_ns = queued;
     write_queued(thread, now_ns, queued > wall ? queued : wall, queued);
-    const bool undecided = has_delay && off - queued >= kIgnoreBelowNs && stands_in_queue(thread, cpu_ns);
+    const bool undecided = has_delay && off - queued >= kIgnoreBelowNs && stands_in_queue(thread, blocked, cpu_ns);
     wait.unsettled_ns = undecided ? off - queued : 0;
     blocked_ns = off - queued - wait.unsettled_ns;
     wait.pending_ns += blocked_ns;
@@ -149,9 +152,8 @@ void WaitRecorder::write_queued(Thread* thread, uint64_t now_ns, uint64_t look_n
   wait.queued_ns = 0;
 }
 
-bool WaitRecorder::look_at(Thread* thread, uint64_t now_ns) {
+bool WaitRecorder::look_at(Thread* thread, uint64_t now_ns, const Blocked& blocked) {
   WaitState& wait = thread->wait;
-  Blocked blocked = read_blocked(thread->tid);
   if (!blocked.blocked) {
     if (wait.blocked) {
       // It has left the place: what is pending up to its departure belongs there.
@@ -197,7 +199,7 @@ bool WaitRecorder::snapshot(Thread* thread, const Blocked& blocked) {
   PythonWalk python;
   if (python_state) python = python_walk(python_state, python_frames, kMaxPythonFrames);
   for (uint32_t i = native.count; i < 3; i++) native_frames[i] = {};  // for is_idle_pool
-  if (!read_blocked(thread->tid).same_place(blocked)) {
+  if (!read_blocked(thread).same_place(blocked)) {
     count_loss(Loss::WaitChanged);
     return false;
   }
@@ -247,7 +249,7 @@ void WaitRecorder::end_of(Thread* thread, uint64_t end_ns, uint64_t cpu_ns) {
   uint64_t queued_ns = 0;
   if (end_ns < wait.looked_ns) end_ns = wait.looked_ns;
   if (cpu_ns < wait.cpu_ns) cpu_ns = wait.cpu_ns;
-  account(thread, end_ns, cpu_ns, &queued_ns);  // without the run delay of a thread that is gone
+  account(thread, end_ns, cpu_ns, Blocked{}, &queued_ns);  // without the run delay of a thread that is gone
   wait.pending_ns += wait.unsettled_ns;
   flush(thread);
   if (!wait.blocked) write(thread, wait.since_ns, log::WaitReason::Other, wait.pending_ns, false);

@@ -5,8 +5,8 @@
 // Time that passed while the thread was caught running waits for the next blocked look, so sums
 // are exact and only the place is sampled; a long wait between two rare looks, which none saw, has no place.
 // A thread that hardly left the CPU is not asked where it is but once a second (the kernel's answers cost
-// 5 us each): its clocks alone tell. Time in the run queue is its own reason (Preempted), a piece per look, and
-// much of it makes the looks frequent.
+// 1 to 5 us each): its clocks alone tell. Time in the run queue is its own reason (Preempted), a piece per look, and
+// much of it makes the looks frequent, though not the passes.
 // Nothing is sent to the thread: no signal, no EINTR. Background thread only.
 #pragma once
 
@@ -18,13 +18,15 @@
 
 namespace sonde {
 
+// What a look found, the greater the more: Queue asks for another look soon, Place for a whole pass.
+enum class News : uint8_t { None, Queue, Place };
+
 class WaitRecorder {
  public:
   constexpr WaitRecorder(log::Writer* log, StackWriter* stacks) : log_(log), stacks_(stacks) {}
 
-  // At all threads, if the last look is long enough ago. True when one was found waiting at a new place: look
-  // again soon.
-  bool look(uint64_t now_ns);
+  // At all threads, if the last look is long enough ago. Place: one was found waiting at a new one.
+  News look(uint64_t now_ns);
   void end_of(Thread* thread, uint64_t end_ns, uint64_t cpu_ns);  // writes what is pending
   void before_new_epoch();                         // node ids become void after it
   void begin_session();                            // they have: places are looked up again
@@ -33,9 +35,10 @@ class WaitRecorder {
   void reset();
 
  private:
-  bool look_at(Thread* thread, uint64_t now_ns);  // true: blocked, and not where the last look found it
+  // True: blocked, and not where the last look found it.
+  bool look_at(Thread* thread, uint64_t now_ns, const Blocked& blocked);
   // Blocked time since the last look; `queued_ns`: of the run queue.
-  uint64_t account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns, uint64_t* queued_ns);
+  uint64_t account(Thread* thread, uint64_t now_ns, uint64_t cpu_ns, const Blocked& blocked, uint64_t* queued_ns);
   void write_queued(Thread* thread, uint64_t now_ns, uint64_t look_ns, uint64_t queued_ns);
   void* python_state_of(Thread* thread);
   bool snapshot(Thread* thread, const Blocked& blocked);

@@ -9,7 +9,11 @@ seeds=${2:-${SONDE_DATA:-../shared/data}/traces/malformed}
 [ -d "$seeds" ] || seeds=native/tests/fuzz/seeds
 flags=(-std=c++20 -O1 -g -fno-omit-frame-pointer -Inative/tools -fno-sanitize-recover=all)
 clang=$(command -v clang++ || ls /usr/bin/clang++-* 2>/dev/null | tail -1 || true)
-[ -n "$clang" ] || echo "clang is not installed: mutations with g++ and its sanitizers"
+# Without its runtime (libclang-rt-dev) clang compiles, but links nothing that is sanitized.
+echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' > /tmp/sonde-fuzz-$$.cpp
+[ -z "$clang" ] || "$clang" -fsanitize=fuzzer,address /tmp/sonde-fuzz-$$.cpp -o /tmp/sonde-fuzz-$$ 2>/dev/null || clang=
+rm -f /tmp/sonde-fuzz-$$ /tmp/sonde-fuzz-$$.cpp
+[ -n "$clang" ] || echo "no clang with its sanitizers: mutations with g++ and its own"
 for reader in trace rawlog; do
   corpus=build/fuzz/$reader
   mkdir -p "$corpus"

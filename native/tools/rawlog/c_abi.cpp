@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <new>
 
 #include "rawlog/decode.h"
@@ -42,6 +44,28 @@ SONDE_API Columns* sonde_rawlog_read(const char* path, int* error) {
   close(fd);
   return columns;
 }
+
+// A log that is followed while it grows: empty at first. Null when there is no memory.
+SONDE_API Columns* sonde_rawlog_follow() { return new (std::nothrow) Columns; }
+
+// Decodes what `fd` has gained since the last call, at most `limit` bytes of it; bytes decoded, or -errno.
+SONDE_API int64_t sonde_rawlog_more(Columns* log, int fd, int64_t limit) {
+  struct stat info = {};
+  if (fstat(fd, &info) != 0) return -errno;
+  const size_t from = log->position();
+  if (static_cast<uint64_t>(info.st_size) <= from) return 0;
+  const auto size = std::min(static_cast<size_t>(info.st_size) - from, static_cast<size_t>(limit));
+  std::unique_ptr<uint8_t[]> data(new (std::nothrow) uint8_t[size]);
+  if (!data) return -ENOMEM;
+  const ssize_t got = pread(fd, data.get(), size, static_cast<off_t>(from));
+  if (got < 0) return -errno;
+  log->decode_more(data.get(), static_cast<size_t>(got));
+  return static_cast<int64_t>(log->position() - from);
+}
+
+SONDE_API void sonde_rawlog_next_file(Columns* log) { log->next_file(); }
+
+SONDE_API void sonde_rawlog_forget_events(Columns* log) { log->forget_events(); }
 
 SONDE_API void sonde_rawlog_free(Columns* log) { delete log; }
 

@@ -66,15 +66,48 @@ size_t Columns::decode_preamble(const uint8_t* data, size_t size) {
   if (log::crc32c(data, offsetof(log::Preamble, checksum)) != preamble.checksum || preamble.bytes != sizeof preamble) {
     summary_.records_malformed++;
   } else {
-    summary_.lost = preamble.lost;
+    summary_.lost = {lost_before_.chunks + preamble.lost.chunks, lost_before_.samples + preamble.lost.samples,
+                     lost_before_.cpu_ns + preamble.lost.cpu_ns, lost_before_.waits + preamble.lost.waits,
+                     lost_before_.others + preamble.lost.others};
   }
   return sizeof preamble;
 }
 
-void Columns::decode(const uint8_t* data, size_t size) {
+void Columns::prepare() {
   for (size_t type = 0; type < kTypes; type++) columns_[type].resize(std::strlen(kFields[type]));
+}
+
+void Columns::decode(const uint8_t* data, size_t size) {
+  prepare();
   summary_.bytes_total = static_cast<int64_t>(size);
-  size_t at = decode_preamble(data, size);
+  position_ = decode_preamble(data, size);
+  decode_chunks(data + position_, size - position_);
+  summary_.bytes_lost = static_cast<int64_t>(size - position_);
+}
+
+void Columns::decode_more(const uint8_t* data, size_t size) {
+  prepare();
+  if (position_ == 0) {
+    if (size < sizeof(log::Preamble)) return;
+    position_ = decode_preamble(data, size);
+    data += position_, size -= position_;
+  }
+  const size_t before = position_;
+  decode_chunks(data, size);
+  summary_.bytes_total = static_cast<int64_t>(position_);
+  summary_.bytes_lost = static_cast<int64_t>(size - (position_ - before));
+  if (summary_.stop == 1) summary_.stop = 0, summary_.bytes_lost = 0;
+}
+
+void Columns::next_file() {
+  position_ = 0;
+  chunks_before_ = summary_.chunks;
+  lost_before_ = summary_.lost;
+  summary_.stop = 0;
+}
+
+void Columns::decode_chunks(const uint8_t* data, size_t size) {
+  size_t at = 0;
   while (at < size && summary_.stop == 0) {
     if (size - at < kChunkHead) {
       summary_.stop = 1;
@@ -88,7 +121,7 @@ void Columns::decode(const uint8_t* data, size_t size) {
       summary_.stop = 1;
     } else if (log::crc32c(payload, length) != read_u32(data + at + 8)) {
       summary_.stop = 3;
-    } else if (read_u32(data + at + 12) != static_cast<uint32_t>(summary_.chunks)) {
+    } else if (read_u32(data + at + 12) != static_cast<uint32_t>(summary_.chunks - chunks_before_)) {
       summary_.stop = 4;
     } else {
       decode_chunk(payload, payload + length);
@@ -96,7 +129,15 @@ void Columns::decode(const uint8_t* data, size_t size) {
       at += kChunkHead + length;
     }
   }
-  summary_.bytes_lost = static_cast<int64_t>(size - at);
+  position_ += at;
+}
+
+void Columns::forget_events() {
+  using log::Record;
+  for (Record record : {Record::Sample, Record::Wait, Record::Counter, Record::Readings, Record::Loss, Record::Block,
+                        Record::Base}) {
+    for (auto& column : columns_[static_cast<size_t>(record)]) column.clear();
+  }
 }
 
 void Columns::decode_chunk(const uint8_t* at, const uint8_t* end) {
@@ -128,8 +169,7 @@ bool Columns::decode_record(size_t type, const uint8_t* at, const uint8_t* end) 
     switch (fields[i]) {
       case 'z': row[i] = unzigzag(value); break;
       case 'c': {  // unsigned: a damaged difference wraps
-        const bool first = columns_[type][i].size() <= session_row_[type];
-        const int64_t last = first ? 0 : columns_[type][i].back();
+        const int64_t last = last_[type].empty() ? 0 : last_[type][i];
         row[i] = static_cast<int64_t>(static_cast<uint64_t>(unzigzag(value)) + static_cast<uint64_t>(last));
         break;
       }
@@ -160,11 +200,12 @@ bool Columns::decode_record(size_t type, const uint8_t* at, const uint8_t* end) 
     }
   }
   if (type == static_cast<size_t>(log::Record::Gap)) {
-    for (size_t i = 0; i < kTypes; i++) session_row_[i] = columns_[i].empty() ? 0 : columns_[i][0].size();
+    for (auto& last : last_) last.clear();
   }
   if (new_native) native_.define(new_native);
   if (new_python) python_.define(new_python);
   for (size_t i = 0; fields[i]; i++) columns_[type][i].push_back(row[i]);
+  if (type == static_cast<size_t>(log::Record::Readings)) last_[type].assign(row, row + columns_[type].size());
   return true;
 }
 

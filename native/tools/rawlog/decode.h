@@ -29,6 +29,15 @@ class Columns {
  public:
   void decode(const uint8_t* data, size_t size);
 
+  // A log that still grows: decode what has come since, given all of the file behind `position()`. An unfinished chunk at
+  // the end is no loss, it is read the next time.
+  void decode_more(const uint8_t* data, size_t size);
+  // The log goes on in the next file of a ring: what is decoded from here on is read from that file's start.
+  void next_file();
+  size_t position() const { return position_; }
+  // Drop what was handed out and no later record refers to: samples, waits, readings. Names, threads and stacks stay.
+  void forget_events();
+
   const std::vector<int64_t>& column(size_t type, size_t field) const { return columns_[type][field]; }
   size_t fields(size_t type) const { return columns_[type].size(); }
   const std::vector<std::string>& strings() const { return strings_; }
@@ -45,6 +54,8 @@ class Columns {
     int64_t find(uint64_t id) const;
   };
 
+  void prepare();
+  void decode_chunks(const uint8_t* data, size_t size);
   size_t decode_preamble(const uint8_t* data, size_t size);  // bytes of it: 0 in version 1
   void decode_chunk(const uint8_t* data, const uint8_t* end);
   bool decode_record(size_t type, const uint8_t* at, const uint8_t* end);
@@ -55,8 +66,11 @@ class Columns {
   std::unordered_map<std::string, int64_t> string_numbers_;
   Nodes native_, python_;
   uint64_t epoch_ = 0;
-  size_t session_row_[kTypes] = {};  // first row of this session
+  std::vector<int64_t> last_[kTypes];  // the last row of this session; none before its first
   uint64_t last_time_ = 0;
+  int64_t chunks_before_ = 0;   // in the files before this one
+  log::Lost lost_before_;
+  size_t position_ = 0;  // behind the last chunk that was decoded
   Summary summary_;
 };
 

@@ -34,6 +34,7 @@ constexpr const char* kFields[] = {
     "uut",          // 18 Module
     "dccccccc",     // 19 Readings
     "uu",           // 20 Gap
+    "uuuu",         // 21 Part
 };
 constexpr size_t kTypes = sizeof(kFields) / sizeof(kFields[0]);
 

@@ -1,8 +1,8 @@
 // Reading ahead (unwind/read_ahead.h) in x86-64 code.
 #include <cstring>
 
+#include "arch/x86_64/decoder/code_window.h"
 #include "arch/x86_64/decoder/instruction.h"
-#include "common/guarded_memory.h"
 #include "unwind/read_ahead.h"
 
 namespace sonde {
@@ -34,24 +34,6 @@ struct Place {
 struct Value {
   enum class Kind : uint8_t { Unknown, Number, Contents } kind = Kind::Unknown;
   Place place;  // Number: the value itself; Contents: the address whose 8 bytes are the value
-};
-
-// Code bytes in a small window, refilled by guarded copies.
-class CodeWindow {
- public:
-  const uint8_t* at(uint64_t pc, size_t* available) {
-    if (pc < start_ || pc + kLongestInstruction > start_ + filled_) {
-      start_ = pc;
-      filled_ = guarded_copy(bytes_, pc, sizeof bytes_);
-    }
-    *available = filled_ - (pc - start_);
-    return bytes_ + (pc - start_);
-  }
-
- private:
-  uint8_t bytes_[128];
-  uint64_t start_ = 0;
-  size_t filled_ = 0;
 };
 
 // Conditional jumps that lead to a dead end when taken by the usual preference; the next try takes them
