@@ -1,6 +1,7 @@
 """Where the native libraries are, and the one that this process may load.
 
-All but `libsonde_tools.so` and `libsonde_dump.so` are never loaded here: they go into the profiled program.
+All but `libsonde_tools.so`, `libsonde_dump.so` and `libsonde_attach.so` are never loaded here:
+they go into the profiled program.
 """
 
 from __future__ import annotations
@@ -39,6 +40,12 @@ def tools() -> ctypes.CDLL:
 def dump() -> ctypes.CDLL:
     """The reader of another process's stacks; callers declare the functions they use."""
     return ctypes.CDLL(str(_existing("libsonde_dump.so")), use_errno=True)
+
+
+@functools.cache
+def attach() -> ctypes.CDLL:
+    """What puts the agent into a process; callers declare the functions they use."""
+    return ctypes.CDLL(str(_existing("libsonde_attach.so")), use_errno=True)
 
 
 def _existing(name: str) -> Path:

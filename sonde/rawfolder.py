@@ -1,12 +1,14 @@
 """The name of every file in raw/, for those that write it and those that read it.
 
 Imported inside the program, so: standard library only, and no work at import.
+A recording that keeps only the last minutes (`sonde watch`) has files that turn: see `parts`.
 In a pattern, PID stands for the process and N for a number; what C++ writes is named in the file given behind it.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ SHAPES_OF_JOB = "shapes.txt"  # why no process of the job has shapes
 SETTINGS_OF_JOB = "settings.json"  # what the machine offers, for programs that cannot be asked
 UNNAMED_SCRIPT = "script.json"  # name and text of a program that is no file: `python -c`, `python < FILE`
 _OPTIONAL_NUMBER = "[-N]"
+RING_PARTS = 8  # and the one being written: native/agent/core/options.h
 
 
 class File(NamedTuple):
@@ -50,11 +53,33 @@ class Kind:
         return [File(int(m["pid"]), int(m.groupdict().get("number") or 0), path) for m, path in found if m]
 
 
+def parts(path: Path) -> list[Path]:
+    """A file of a ring: FILE.1, FILE.2 … by number, as far as they are kept, then FILE itself if it is there."""
+    numbered = []
+    for name in os.listdir(path.parent):
+        head, dot, tail = name.rpartition(".")
+        if dot and head == path.name and tail.isascii() and tail.isdigit():
+            numbered.append((int(tail), path.with_name(name)))
+    return [*(found for _, found in sorted(numbered)), *([path] if path.exists() else [])]
+
+
+def turn(path: str, first_stays: bool) -> None:
+    """FILE is full: it becomes FILE.NUMBER, and the oldest are removed. OSError: it is FILE still.
+
+    Numbers are times: a process keeps its files over an exec.
+    """
+    os.rename(path, f"{path}.{time.monotonic_ns() // 1_000_000}")
+    for old in parts(Path(path))[int(first_stays) : -RING_PARTS]:
+        os.unlink(old)
+
+
 # Every process
 LOG = Kind("PID.N.slog")  # samples; N is the start of the process: native/agent/background/recorder.cpp
 MARKS = Kind("PID.marks[-N].jsonl")
 EVENTS = Kind("PID.events[-N].bin")
 TROUBLE = Kind("PID.trouble.txt")  # what the bootstrap could not do
+FUNCTIONS = Kind("PID.functions.tsv")  # generated functions: sonde/record/inside/jit_list.py
+CELLS = Kind("PID.cells.json")  # text of a notebook's cells: sonde/record/inside/cells.py
 PRIMITIVES = Kind("PID.primitives.log")  # lines of oneDNN and MKL: native/lines/lines.cpp
 
 # C++ programs: native/agent/steps

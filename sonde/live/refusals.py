@@ -7,32 +7,34 @@ from __future__ import annotations
 
 import errno
 import os
-import pwd
 from pathlib import Path
 
 from sonde.errors import EnvironmentLacks, InputError, SondeError
+from sonde.machine.owner import status_of, user_name
+from sonde.machine.tree import Tree
 
 _YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 
 
 def refusal(pid: int, error: int, yama: Path = _YAMA) -> SondeError:
     """The reason in words."""
-    status = _status(pid)
+    status = status_of(Tree(), pid)
     if status is None:
         return InputError(f"there is no process {pid}", "list processes with ps -e")
     name = status.get("Name", "?")
     if status.get("State", "").startswith("Z"):
-        return InputError(f"process {pid} ({name}) has ended and waits for its parent: it has no stacks")
+        return InputError(f"process {pid} ({name}) has ended (it is a zombie): it has no stacks")
     if "VmSize" not in status:
-        return InputError(f"{pid} ({name}) is a thread of the kernel: it has no stacks of a program")
+        return InputError(f"{pid} ({name}) is a kernel thread: it has no user stacks")
     if error not in (errno.EACCES, errno.EPERM):
         return EnvironmentLacks(f"process {pid} ({name}) cannot be read: {os.strerror(error)}")
     owner = int(status.get("Uid", "0").split()[0])
     if os.geteuid() not in (0, owner):
         return EnvironmentLacks(
-            f"process {pid} ({name}) belongs to {_user(owner)}", f"run sonde as {_user(owner)}, or as root"
+            f"process {pid} ({name}) belongs to {user_name(owner)}",
+            f"run sonde as {user_name(owner)}, or as root",
         )
-    scope = _read(yama)
+    scope = Tree().text(str(yama))
     if scope in ("1", "2", "3"):
         remedy = {
             "1": "run sonde as root, or: sudo sysctl kernel.yama.ptrace_scope=0",
@@ -46,24 +48,3 @@ def refusal(pid: int, error: int, yama: Path = _YAMA) -> SondeError:
         f"the kernel forbids reading process {pid} ({name}): it has rights that sonde lacks, or is not dumpable",
         "run sonde as root with CAP_SYS_PTRACE (in a container: --cap-add SYS_PTRACE)",
     )
-
-
-def _status(pid: int) -> dict[str, str] | None:
-    text = _read(Path(f"/proc/{pid}/status"))
-    if text is None:
-        return None
-    return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
-
-
-def _user(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"user {uid}"
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return None

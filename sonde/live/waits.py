@@ -50,7 +50,8 @@ def wait_of(stacks: ThreadStacks, frames: tuple[Frame, ...], reader: Reader, gil
     if number in _ON_FILE:
         return Wait("file", f"{_ON_FILE[number]} on {_file(reader.pid, first)}")
     if number in _ON_MANY:
-        on = f" on {_file(reader.pid, first)}" if _ON_MANY[number] == "epoll" else f" on {first} files"
+        count = stacks.argument[1]
+        on = f" on {_file(reader.pid, first)}" if _ON_MANY[number] == "epoll" else f" on {count} files"
         return Wait("poll", _ON_MANY[number] + (on if number not in (23, 270) else ""))
     if number in _SLEEPS:
         return Wait("sleep", "sleep")

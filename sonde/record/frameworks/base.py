@@ -67,7 +67,7 @@ def nothing_to_add(launch: Launch) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Framework:
-    """One framework."""
+    """One framework. `name` is what people call it."""
 
     name: str
     files: tuple[Kind, ...]  # that it leaves in raw/
@@ -75,3 +75,4 @@ class Framework:
     # Module whose import gives the framework away → "package:function" to call with it, inside the program.
     noticed_by: Mapping[str, str] = field(default_factory=dict)
     environment: Callable[[Launch], dict[str, str]] = nothing_to_add
+    library: str = ""  # a process that has loaded it uses the framework; "": another one's library tells

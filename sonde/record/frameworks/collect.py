@@ -15,6 +15,8 @@ import numpy as np
 
 from sonde import rawfolder
 from sonde.columns import Table
+from sonde.ingest.observers import collectives as collective_files
+from sonde.ingest.observers import events as event_files
 from sonde.ingest.observers import marks as mark_files
 from sonde.ingest.observers import native_marks
 from sonde.ingest.observers.primitives import read_primitives
@@ -45,6 +47,12 @@ def framework_tables(raw: Path, processes: Table | None = None, threads: Table |
     logs = native_marks.join(logs, [native_marks.read(file) for file in rawfolder.NATIVE_EVENTS.find(raw)])
     for log in logs:
         _know(roster, log)
+    noted = collective_files.Noted()
+    told = {log.pid: log.groups for log in logs}
+    seen = {file.pid: collective_files.read(file.path) for file in rawfolder.NATIVE_EVENTS.find(raw)}
+    for pid in sorted({*seen, *(pid for pid, groups in told.items() if groups)}):
+        calls = seen.get(pid, collective_files.calls_of(event_files.none()))
+        noted.add(roster.process(pid), calls, told.get(pid, []), roster)
     reading = Reading(raw, roster, {log.pid: log.facts.get("epoch_offset_ns", 0) for log in logs})
     found = [source for framework in FRAMEWORKS for source in framework.read(reading)]
     losses = (
@@ -57,10 +65,11 @@ def framework_tables(raw: Path, processes: Table | None = None, threads: Table |
         name: build.concat(name, [w.tables[name] for w in found if name in w.tables]) for name in PER_SOURCE
     }
     tables["marks"] = marks
+    tables |= noted.tables()
     primitives = read_primitives(raw, roster)
     tables["primitives"] = primitives.table
     tables["losses"] = build.concat("losses", [said, loss_table(losses), tables["losses"], primitives.losses])
-    tables["processes"], tables["threads"] = roster.processes(), roster.threads()
+    tables["processes"], tables["threads"] = with_inherited_ranks(roster.processes()), roster.threads()
     versions = {name: value for log in logs for name, value in log.versions.items()} | primitives.versions
     uncertainty = max((window.uncertainty_ns for window in found), default=0)
     windows = sum("ops" in window.tables for window in found)
@@ -74,10 +83,26 @@ def _know(roster: Roster, log: mark_files.ProcessMarks) -> None:
     process = roster.process(log.pid)
     if not facts:
         return
-    roster.know(process, rank=facts["rank"], world_size=facts["world_size"])
-    roster.know(process, runtime=f"python {facts['python']}")
-    if facts["rank"] >= 0 and not facts["forked"]:
+    told = {name: facts[name] for name in ("rank", "world_size", "local_rank", "host") if name in facts}
+    role = log.job_role or facts.get("job_role")
+    if log.groups:  # what the program said when it made its default group is the truth
+        told |= {"rank": log.groups[0]["rank"], "world_size": log.groups[0]["size"]}
+    roster.know(process, runtime=f"python {facts['python']}", job_role=role, **told)
+    if told["rank"] >= 0 and (log.groups or not facts["forked"]):
         roster.know(process, role="rank")
+
+
+def with_inherited_ranks(processes: Table) -> Table:
+    """Children of a rank (data-loading workers) are of that rank; a launcher between them is not."""
+    rank, size = processes.array("rank").copy(), processes.array("world_size").copy()
+    local = processes.array("local_rank").copy()
+    row_of = {number: row for row, number in enumerate(processes.array("process").tolist())}
+    for row, parent in enumerate(processes.array("parent").tolist()):
+        above, hops = row_of.get(parent), 0
+        while rank[row] < 0 and above is not None and hops < len(rank):
+            rank[row], size[row], local[row] = rank[above], size[above], local[above]
+            above, hops = row_of.get(int(processes.array("parent")[above])), hops + 1
+    return processes.with_columns(rank=rank, world_size=size, local_rank=local)
 
 
 def _trouble(raw: Path, roster: Roster) -> list[Loss]:

@@ -16,9 +16,9 @@ WINDOW_STEPS = 3
 # The first window may use the whole share, so that a short program gets one. Those after it add precision, not
 # knowledge, and ticks cost as well: all together keep to a quarter of it.
 LATER_SHARE = 0.25
-# Without any window a dozen rules cannot judge. So one step is recorded after a second of steady work, though the
-# share does not allow it yet, unless a very large model makes even that expensive.
-FIRST_AFTER_S, FIRST_MOST_S = 1.0, 0.3
+# Without any window a dozen rules cannot judge. So two steps are recorded soon after the work is steady (two, to see
+# what changes between them), though the share does not allow it yet, unless a very large model makes that expensive.
+FIRST_AFTER_S, FIRST_MOST_S, FIRST_STEPS = 0.4, 0.3, 2
 MOST_WINDOWS = 8
 STEPS_BETWEEN = 10
 GUESS_FIXED_S = 0.012
@@ -79,12 +79,14 @@ class Budget:
             return 0
         share = self.share * LATER_SHARE if self.windows else self.share
         left_s = share * cpu_s() - self.spent_s
-        for steps in range(WINDOW_STEPS, 0, -1):
+        first = not self.windows and not self.again
+        # One step cannot tell what changes between steps: where two are cheap, the first window waits for them.
+        two = first and self.expected_s(FIRST_STEPS) <= FIRST_MOST_S
+        for steps in range(WINDOW_STEPS, FIRST_STEPS - 1 if two else 0, -1):
             if self.expected_s(steps) <= left_s:
                 return steps
-        first = not self.windows and not self.again
         if first and self.worked_s >= FIRST_AFTER_S and self.expected_s(1) <= FIRST_MOST_S:
-            return 1
+            return FIRST_STEPS if self.expected_s(FIRST_STEPS) <= FIRST_MOST_S else 1
         self.next_look = self.since_window + 1 + self.since_window // 8  # asking costs time as well
         return 0
 

@@ -6,8 +6,9 @@ its steps and phases are noted; it has no windows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import FrameType
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Trace(Protocol):
@@ -29,14 +30,25 @@ class Trace(Protocol):
 
 
 class Lines(Protocol):
-    """Which line of the program runs, and in which module, while a window is open."""
+    """Which line of the program runs, and in which module, while a window is open.
+
+    `at_line`, where it is set, is told of each line of the program when it begins.
+    """
+
+    at_line: Callable[[FrameType, int], None] | None
 
     @property
     def count(self) -> int: ...
 
     def start(self, frame: FrameType | None) -> bool: ...
 
+    def step(self) -> None:
+        """A step of the program is over."""
+
     def stop(self) -> None: ...
+
+    def rows(self) -> list[tuple[str, int, dict[str, Any]]]:
+        """File, line and what was learnt of it."""
 
     def save(self, events: str, code: str) -> None:
         """Two files: what happened, and the code objects that it names by number."""

@@ -16,7 +16,10 @@ import struct
 from collections.abc import Callable
 from threading import Lock
 
+from sonde import rawfolder
+
 CHUNK_BYTES = 64 * 1024
+_NEW = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 BLOCK_BYTES = 4096
 RECORD_BYTES = 40
 RECORD = struct.Struct("<5q")
@@ -26,6 +29,9 @@ _BLOCK_END = BLOCK_BYTES // RECORD_BYTES * RECORD_BYTES
 OPTIMIZER, ZERO_GRAD, BACKWARD, DATALOADER, DATALOADER_START = range(1, 6)
 FORWARD, FORWARD_WITHOUT_GRAD, COMPILED, TRAIN_STEP = range(6, 10)
 USER_STEP, REGION = 10, 11  # of native programs (native/agent/steps/event_log.h)
+# Of the agent, in every program (native/agent/steps/collectives.cpp says what `a` and `b` are).
+COLLECTIVE_QUEUED, COLLECTIVE_RAN, COLLECTIVE_WAITED, COLLECTIVE_MADE, COLLECTIVE_SIZE = range(12, 17)
+COLLECTIVES = (COLLECTIVE_QUEUED, COLLECTIVE_RAN, COLLECTIVE_WAITED, COLLECTIVE_MADE, COLLECTIVE_SIZE)
 PHASE_NAMES = {
     OPTIMIZER: "optimizer",
     ZERO_GRAD: "zero_grad",
@@ -41,16 +47,17 @@ Record = Callable[[int, int, int, int, int], None]
 
 
 class EventLog:
-    """One writer process. `lost` counts records that found no room."""
+    """One writer process. `lost` counts records that found no room. `part_bytes`: of a ring's file; 0: no ring."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, part_bytes: int = 0) -> None:
         self.lost = 0
+        self._path, self._part_bytes = path, part_bytes
         self.at_new_block: Callable[[], None] = lambda: None  # about every hundred records
         self._lock = Lock()
         self._chunk: memoryview | None = None
         self._used = CHUNK_BYTES
         self._size = 0
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        self._fd = os.open(path, _NEW, 0o600)
 
     def writer(self, tid: int) -> Record:
         """A function that writes one record of this thread; to be called by that thread alone."""
@@ -98,6 +105,8 @@ class EventLog:
         if self._fd < 0:
             return False
         try:
+            if self._part_bytes and self._size >= self._part_bytes:
+                self._turn()
             os.posix_fallocate(self._fd, self._size, CHUNK_BYTES)
             self._chunk = memoryview(mmap.mmap(self._fd, CHUNK_BYTES, offset=self._size))
         except (OSError, ValueError):
@@ -105,3 +114,10 @@ class EventLog:
         self._size += CHUNK_BYTES
         self._used = 0
         return True
+
+    def _turn(self) -> None:
+        """Go on in the next file of a ring. Blocks of this one stay writable for those who have them."""
+        rawfolder.turn(self._path, first_stays=False)
+        fresh = os.open(self._path, _NEW, 0o600)
+        os.close(self._fd)
+        self._fd, self._size = fresh, 0

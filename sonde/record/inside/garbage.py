@@ -34,3 +34,4 @@ def observe(seen: Observation) -> None:
             )
 
     gc.callbacks.append(on_collection)
+    session.on_leave.append(lambda: gc.callbacks.remove(on_collection))

@@ -11,22 +11,30 @@ from __future__ import annotations
 
 import mmap
 import os
+from pathlib import Path
 from threading import Lock
 
+from sonde import rawfolder
+
 CHUNK_BYTES = 256 * 1024
+_NEW = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 class MappedLog:
-    """One writer process, any thread. Not to be called from a garbage-collection callback."""
+    """One writer process, any thread. Not to be called from a garbage-collection callback.
 
-    def __init__(self, path: str) -> None:
+    `part_bytes`: of each file of a ring; 0: no ring. The first file stays: it says what the process is.
+    """
+
+    def __init__(self, path: str, part_bytes: int = 0) -> None:
         self.path = path
+        self._part_bytes = part_bytes
         self.lost = 0
         self._end = 0
         self._size = 0
         self._lock = Lock()
         self._map: mmap.mmap | None = None
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        self._fd = os.open(path, _NEW, 0o600)
 
     def write(self, line: str) -> None:
         """Append one line; the newline is added here."""
@@ -35,6 +43,8 @@ class MappedLog:
     def write_bytes(self, data: bytes) -> None:
         """Append a line that is encoded and ends in a newline."""
         with self._lock:
+            if self._part_bytes and self._end >= self._part_bytes:
+                self._turn()
             start, end = self._end, self._end + len(data)
             if end > self._size and not self._grow(end):
                 self.lost += 1
@@ -67,6 +77,22 @@ class MappedLog:
             self._fd = -1
             self._size = 0
 
+    def _turn(self) -> None:
+        """Go on in the next file of a ring; where that is not possible, in this one."""
+        if self._fd < 0:
+            return
+        try:
+            rawfolder.turn(self.path, first_stays=True)
+            fresh = os.open(self.path, _NEW, 0o600)
+        except OSError:
+            return
+        if self._map is not None:
+            self._map.close()
+            self._map = None
+        os.ftruncate(self._fd, self._end)
+        os.close(self._fd)
+        self._fd, self._end, self._size = fresh, 0, 0
+
     def _grow(self, needed: int) -> bool:
         if self._fd < 0:
             return False
@@ -84,8 +110,10 @@ class MappedLog:
 
 
 def read_lines(path: str) -> list[str]:
-    """The whole lines of a log, closed or torn: zero bytes at the end and a cut last line are dropped."""
-    with open(path, "rb") as file:
-        text = file.read().rstrip(b"\0")
-    lines = text.split(b"\n")
-    return [line.decode("utf-8", "replace") for line in lines[:-1] if line]
+    """The whole lines of a log, closed or torn, of a ring those of all its files: zero bytes at the end and a cut last
+    line are dropped."""
+    found: list[str] = []
+    for part in rawfolder.parts(Path(path)) or [Path(path)]:
+        text = part.read_bytes().rstrip(b"\0")
+        found += [line.decode("utf-8", "replace") for line in text.split(b"\n")[:-1] if line]
+    return found

@@ -33,6 +33,7 @@ class ThreadState:
 
     __slots__ = (
         "burst",
+        "compiled",
         "in_backward",
         "in_compiled",
         "optimizers",
@@ -53,6 +54,7 @@ class ThreadState:
         self.burst = Burst()
         self.said_ns = -1  # when the program last called sonde.step()
         self.in_backward = self.in_compiled = False
+        self.compiled = False  # a compiled function was called: an optimizer may be inside one
         self.optimizers = 0  # optimizer steps under way, one inside the other
         self.started_ns = -1  # when the outermost of them began
         self.stepped = 0  # optimizer steps so far
@@ -74,6 +76,9 @@ class Observation:
         self.threads: list[ThreadState] = []
         # Thread idents are reused after a thread's death, thread-locals are not.
         self.local = threading.local()
+        self.inside: set[int] = (
+            set()
+        )  # idents of threads in a call whose inner module calls are no forward passes
         self._numbers = itertools.count()
         self.windows = Windows(session)
         session.on_exit.append(self._finish)

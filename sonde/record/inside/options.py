@@ -23,7 +23,8 @@ class ObserveOptions:
     lines: bool = True  # trace Python lines and modules inside windows
     primitives: bool = False  # have oneDNN and MKL print their calls, kept apart by native/lines
     shapes: bool = False  # have an observer of operator calls in native torch programs
-    mxnet: bool = True  # start MXNet's own profiler in programs that use MXNet
+    source: bool = True  # leave the text of a notebook's cells
+    ring_bytes: int = 0  # disk for a process's files when only the last minutes are kept; 0: all is kept
     turns: Path | None = None  # a byte shared with the launcher, which lets two programs take turns
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sonde import rawfolder
+from sonde.record.inside import ranks
 from sonde.record.inside.events import EventLog
 from sonde.record.inside.log import MappedLog
 from sonde.redact import hide_command
@@ -40,8 +41,13 @@ class Session:
         self._local = threading.local()
         self._open()
         self.describe(forked=False)
+        self.late: bool = options.get(
+            "late", False
+        )  # it came into a program that already ran, and will leave it
+        self.on_leave: list[Callable[[], None]] = []  # take away what is neither an attribute nor a hook
         atexit.register(self.finish)
-        os.register_at_fork(after_in_child=self._after_fork)
+        _sessions.append(self)
+        _watch_forks()
 
     def tid(self) -> int:
         """The operating system's id of this thread."""
@@ -77,15 +83,14 @@ class Session:
 
     def describe(self, forked: bool, **more: Any) -> None:
         """Who this process is."""
-        environ = os.environ
         self.log.write(
             json.dumps(
                 {
                     "kind": "process",
                     "pid": os.getpid(),
                     "parent": os.getppid(),
-                    "rank": _number(environ.get("RANK")),
-                    "world_size": _number(environ.get("WORLD_SIZE")),
+                    **ranks.told_by(os.environ),
+                    "host": os.uname().nodename,
                     "forked": forked,
                     "command": hide_command(sys.orig_argv),
                     "python": ".".join(map(str, sys.version_info[:3])),
@@ -109,6 +114,16 @@ class Session:
             self.lose("marks_not_written", lost, "events", "no room for the logs of marks and events")
         self.log.close()
 
+    def end(self) -> None:
+        """Of a guest that leaves: everything is written, and nothing of ours is called any more."""
+        atexit.unregister(self.finish)
+        if self in _sessions:
+            _sessions.remove(self)
+        for action in self.on_leave:
+            action()
+        self.finish()
+        self.events.close()
+
     def move(self, folder: str) -> None:
         """Write to another recording from now on."""
         self.log.close()
@@ -128,11 +143,21 @@ class Session:
             if not os.path.exists(path):
                 break
             number += 1
-        self.log = MappedLog(path)
-        self.events = EventLog(rawfolder.EVENTS.path(self.raw, pid, number))
+        part_bytes: int = (
+            self.options.get("ring_bytes", 0) // 8 // (rawfolder.RING_PARTS + 1)
+        )  # kEventShareOf8
+        self.log = MappedLog(path, part_bytes)
+        self.events = EventLog(rawfolder.EVENTS.path(self.raw, pid, number), part_bytes)
         self.events.at_new_block = self.write_waiting
 
     def _after_fork(self) -> None:
+        if self.late:  # the agent is not in the child, and nobody would tell it when to leave
+            _sessions.remove(self)
+            for forget in (self.log.abandon, self.events.abandon):
+                forget()
+            for action in self.on_fork:
+                action()
+            return
         self.log.abandon()
         self.events.abandon()
         self.waiting = []
@@ -147,6 +172,22 @@ class Session:
             action()
 
 
+# What is called in a forked child cannot be taken back: one function for all sessions, which may be none.
+_sessions: list[Session] = []
+_watched: list[bool] = []
+
+
+def _watch_forks() -> None:
+    if not _watched:
+        _watched.append(True)
+        os.register_at_fork(after_in_child=_forked)
+
+
+def _forked() -> None:
+    for session in list(_sessions):
+        session._after_fork()
+
+
 _QUOTED: dict[str, str] = {}
 
 
@@ -158,7 +199,3 @@ def quote(text: str) -> str:
             _QUOTED.clear()
         found = _QUOTED[text] = json.dumps(text)
     return found
-
-
-def _number(text: str | None) -> int:
-    return int(text) if text and text.isdigit() else -1

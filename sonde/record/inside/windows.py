@@ -15,18 +15,19 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sonde import rawfolder
-from sonde.record.inside import SONDE
 from sonde.record.inside.budget import Budget
 from sonde.record.inside.heap import Heap
+from sonde.record.inside.on_request import WindowsOnRequest
 from sonde.record.inside.primitives import PrimitiveCapture
 from sonde.record.inside.readings import Readings
 from sonde.record.inside.session import Session, now_ns
 from sonde.record.inside.turns import Turns
+from sonde.record.inside.where import program_frame, run_delay_ns, taken_share
 
 if TYPE_CHECKING:
     from sonde.record.inside.deep import Deep, Lines, Trace
@@ -37,10 +38,12 @@ ALL_STEPS, ALL_NS = 50, 10_000_000_000
 BYTES_PER_EVENT, SECONDS_PER_EVENT = 300, 1.5e-6
 SECONDS_PER_LINE_EVENT = 0.5e-6
 NEVER = 1 << 62
+LOOP = "loop"  # why a window ended that followed a loop without steps
+MOST_LINES = 400  # whose values a window tells
 MUCH_TAKEN = 0.20  # of a window, its thread ready but off the CPU: calls are longer than they are
 
 
-class Windows:
+class Windows(WindowsOnRequest):
     """The windows of one process; they follow the first thread that makes steps."""
 
     def __init__(self, session: Session) -> None:
@@ -74,10 +77,16 @@ class Windows:
         self._trained = False
         self._anchor = 0  # root module whose calls count as steps when nothing trains
         self._aside = False
+        self._asked = False  # for the open window, or the one to come: by `sonde window`
+        self._leaving = False  # no further windows
+        self.on_closed: Callable[[], object] = lambda: None
+        # A guest pays out of what the program has used since it came.
+        self._earlier_s = session.cpu_start_s if options.get("late") else 0.0
         self._listed = False  # the open window knows the optimizer's tensors
         # What hooks look at on every call:
         self.pending = False  # a safe point has something to do
         self.is_open = False
+        self.is_busy = False  # a window is open, or being opened or saved
         self.follows_modules = self._mode != "none" or self._turns is not None  # module calls may be steps
         self._skip = 0  # steps that need no look at all
 
@@ -89,6 +98,12 @@ class Windows:
         self._primitives = PrimitiveCapture(self._session, deep.set_verbose)
         if self._mode == "all" or (self._mode == "steps" and self._first == 0):
             self._wish, self.pending = -1, True
+        elif self._mode == "auto" and self._turns is None and not self._session.late:
+            from sonde.record.inside.unstepped import (
+                Unstepped,
+            )  # a millisecond, for programs with a framework
+
+            Unstepped(self, self._session).start()
 
     def root_named(self, modules: int) -> None:
         """A root module with so many modules was called for the first time."""
@@ -157,24 +172,6 @@ class Windows:
             self._end("own_profiler")
         self._wish, self.pending = 0, False
 
-    def open_now(self) -> bool:
-        """Open a window at once, for `sonde.profile()`, or keep the open one; False when that cannot be."""
-        if self._deep is None or self._held or (self._open is not None and self._mode == "all"):
-            return False
-        self._held = True
-        if self._open is not None:
-            self._closing = self.pending = False
-            return True
-        self._thread = self._session.tid()
-        self._wish = -1
-        self._act()
-        self._held = self._open is not None
-        return self._held
-
-    def close_now(self) -> None:
-        if self._open is not None:
-            self._end("region ended")
-
     def finish(self) -> None:
         """The process ends: keep what an open window has."""
         self.pending = False
@@ -183,6 +180,7 @@ class Windows:
 
     def forked(self) -> None:
         """In a forked child: a profiler that ran before the fork must not be touched here."""
+        self._leaving, self.is_busy = self._session.late, False
         self._primitives.forked()
         self._heap.divert(False)
         self._turns = None  # those are the launched process's own
@@ -208,11 +206,14 @@ class Windows:
         if self._turns is not None:
             self.pending = self._turns.step_ended()
             return
-        if self._aside or self._mode == "none":
-            self._skip = NEVER
-            return
+        if self._leaving or ((self._aside or self._mode == "none") and not self._asked):
+            self._skip = 0 if self._open is not None else NEVER
+            if self._open is None:
+                return
         self._steps += 1
-        if self._open is not None:
+        if self._open is not None and self.follows_loop:
+            self._closing = self.pending = True  # the program has steps after all
+        elif self._open is not None:
             self._open_steps += 1
             self._inside_s = time.process_time() - self._opened_s
             self._closing = self._is_long_enough(end_ns)
@@ -225,7 +226,7 @@ class Windows:
             self._ended_s = ended_s
             if not self._count:
                 self._readings.note(end_ns)
-            self._wish = self._decide()
+            self._wish = self._wish if self._asked else self._decide()
             self.pending = self._wish != 0
             if self._mode == "auto":
                 self._skip = self._budget.steps_to_skip()
@@ -235,7 +236,7 @@ class Windows:
 
     def _decide(self) -> int:
         if self._mode == "auto":
-            return self._budget.steps_to_record(time.process_time)
+            return self._budget.steps_to_record(lambda: time.process_time() - self._earlier_s)
         if self._mode == "steps" and self._steps == self._first:
             return self._last - self._first
         return -1 if self._mode == "all" else 0
@@ -244,6 +245,8 @@ class Windows:
         assert self._open is not None
         if self._held:
             return False
+        if self._asked:
+            return self._open_steps >= self._wanted_steps
         if self._mode == "all":
             return self._open_steps >= ALL_STEPS or end_ns - self._open.start_ns > ALL_NS
         if self._mode == "steps":
@@ -260,8 +263,12 @@ class Windows:
             return
         if self._open is not None and not self._closing:
             self._open.tick()  # once a step: torch's clock may run at another pace than ours
+            if self._lines is not None:
+                self._lines.step()
         elif self._open is not None:
-            self._end("complete")
+            if self._lines is not None:
+                self._lines.step()
+            self._end(LOOP if self.follows_loop else "complete")
             self._closing = False
             if self._mode == "all":
                 self._wish = -1
@@ -269,14 +276,23 @@ class Windows:
             self._begin()
 
     def _begin(self) -> None:
-        with self._heap.apart():
-            self._start()
+        self.is_busy = True
+        try:
+            with self._heap.apart():
+                self._start()
+        finally:
+            self.is_busy = self._open is not None
         self._heap.divert(self._open is not None)
 
     def _end(self, reason: str) -> None:
+        self.is_busy = True
         self._heap.divert(False)
-        with self._heap.apart():
-            self._stop(reason)
+        try:
+            with self._heap.apart():
+                self._stop(reason)
+        finally:
+            self.is_busy = False
+            self.on_closed()
 
     def _start(self) -> None:
         assert self._deep is not None
@@ -294,7 +310,7 @@ class Windows:
         self._session.mark("window", "open", window.start_ns, window.start_ns, self._count)
         if self._with_lines:
             lines = self._deep.lines()
-            if lines.start(_program_frame()):
+            if lines.start(program_frame()):
                 self._lines = lines
         self._primitives.start(self._count)
         self._delay_ns = run_delay_ns(self._thread)
@@ -305,12 +321,12 @@ class Windows:
         window, lines = self._open, self._lines
         assert window is not None
         self._open = self._lines = None
-        self.is_open = self._held = False
+        self.is_open = self._held = self._asked = False
         self._ended_s = -1.0  # the time to save is no part of a step
         if lines is not None:
             lines.stop()
         started_s = time.process_time()
-        taken = self._taken_share(window.start_ns)
+        taken = taken_share(self._thread, self._delay_ns, window.start_ns)
         self._primitives.stop()
         raw, pid = self._session.raw, os.getpid()
         trace = rawfolder.WINDOW_TRACE.path(raw, pid, self._count)
@@ -332,22 +348,6 @@ class Windows:
             extra_s += lines.count * SECONDS_PER_LINE_EVENT
         extra_s = self._budget.slowdown_s(self._open_steps, self._inside_s, extra_s)
         self._budget.window(self._open_steps, control_s, extra_s, again=taken > MUCH_TAKEN)
-        self._write_line(window, lines is not None, control_s + extra_s, reason, taken)
-        # What the window cost the program, for the recording's account of its own overhead.
-        extra = f',"steps":{self._open_steps},"cost_ns":{round((control_s + extra_s) * 1e9)}'
-        extra += f',"taken_share":{taken:.3f}' + self._readings.as_member()
-        self._readings.clear()
-        self._session.mark("window", reason, window.start_ns, window.end_ns, self._count, extra)
-        self._count += 1
-
-    def _taken_share(self, start_ns: int) -> float:
-        """Of the open window so far: its thread was ready but off the CPU."""
-        delay_ns = run_delay_ns(self._thread)
-        if self._delay_ns < 0 or delay_ns < self._delay_ns:
-            return 0.0
-        return min((delay_ns - self._delay_ns) / max(now_ns() - start_ns, 1), 1.0)
-
-    def _write_line(self, window: Trace, lines: bool, cost_s: float, reason: str, taken: float) -> None:
         line = {
             "window": self._count,
             "start_ns": window.start_ns,
@@ -356,29 +356,22 @@ class Windows:
             "steps": self._open_steps,
             "first_step": self._steps - self._open_steps,
             "clock": window.clock,
-            "lines": lines,
-            "cost_s": round(cost_s, 6),
+            "lines": lines is not None,
+            "cost_s": round(control_s + extra_s, 6),
             "reason": reason,
             "taken_share": round(taken, 3),
             "saved_ns": now_ns(),
         }
-        path = rawfolder.WINDOWS.path(self._session.raw, os.getpid())
-        with open(path, "a", encoding="utf-8") as file:
+        with open(rawfolder.WINDOWS.path(raw, pid), "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
-
-
-def run_delay_ns(tid: int) -> int:
-    """How long the thread has stood in the run queue; -1 where the kernel does not tell."""
-    try:
-        with open(f"/proc/self/task/{tid}/schedstat", encoding="ascii") as file:
-            return int(file.read().split()[1])
-    except (OSError, ValueError, IndexError):
-        return -1
-
-
-def _program_frame() -> Any:
-    """The innermost frame that is not of the observers."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(SONDE):
-        frame = frame.f_back  # type: ignore[assignment]
-    return frame
+        # What the window cost the program, for the recording's account of its own overhead.
+        extra = f',"steps":{self._open_steps},"cost_ns":{round((control_s + extra_s) * 1e9)}'
+        extra += f',"taken_share":{taken:.3f}' + self._readings.as_member()
+        self._readings.clear()
+        self._session.mark("window", reason, window.start_ns, window.end_ns, self._count, extra)
+        for name, number, told in lines.rows()[:MOST_LINES] if lines is not None else ():
+            extra = "," + json.dumps(told)[1:-1]
+            self._session.mark("values", name, window.start_ns, window.end_ns, number, extra)
+        self._count += 1
+        if reason == LOOP:
+            self._thread = 0  # which one makes steps, should they come, is not known

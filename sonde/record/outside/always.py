@@ -34,14 +34,22 @@ class Prepared:
 
 
 def run_always(
-    command: list[str], wanted: Path, options: RunOptions, say: Say
+    command: list[str],
+    wanted: Path,
+    options: RunOptions,
+    say: Say,
+    before_start: Callable[[Path], None] = lambda folder: None,
 ) -> tuple[LaunchResult, Path | None]:
-    """How the program ended, and the folder with its logs; None: it ran without being recorded."""
+    """How the program ended, and the folder with its logs; None: it ran without being recorded.
+
+    `before_start` is told the folder once it is there.
+    """
     theirs = read_env_file(options.env_file) if options.env_file else {}
     plain = LaunchOptions(environment=theirs)
     prepared = _prepared(command, wanted, options, say)
     if prepared is None:
         return launch(CommandTarget(command), None, plain), None
+    before_start(prepared.folder)
     asked = replace(launch_options(options, prepared.environment), adopt=say)
     try:
         return launch(CommandTarget(command), prepared.folder, asked), prepared.folder

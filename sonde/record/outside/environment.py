@@ -47,7 +47,8 @@ def python_environment(
         "budget": options.budget,
         "lines": options.lines,
         "primitives": options.primitives,
-        "mxnet": options.mxnet,
+        "source": options.source,
+        "ring_bytes": options.ring_bytes,
     }
     if options.turns is not None:
         settings |= {"turns": str(options.turns.resolve()), "launcher": os.getpid()}
@@ -59,7 +60,12 @@ def python_environment(
     return made
 
 
+GENERATORS = ("numba", "jax")  # libraries that run code of LLVM's and write no perf map
+
+
 def watched() -> str:
     """What the bootstrap waits for: "MODULE=OBSERVERS:FUNCTION" for each module that gives a framework away."""
     noticed = [pair for framework in FRAMEWORKS for pair in framework.noticed_by.items()]
+    noticed += [(module, "sonde.record.inside.jit_list:watch") for module in GENERATORS]
+    noticed.append(("IPython.core.compilerop", "sonde.record.inside.cells:watch"))
     return " ".join(f"{module}={entry}" for module, entry in noticed)

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -23,12 +24,14 @@ from sonde.errors import InputError
 from sonde.ingest.agent import ProcessFacts, assemble
 from sonde.ingest.agent.decode import read_raw_log
 from sonde.ingest.agent.ended import read_ended, with_ended
+from sonde.ingest.agent.generated import with_functions
 from sonde.ingest.agent.log import RawLog
 from sonde.ingest.agent.modules import module_names, raw_modules
 from sonde.link import link_recording
 from sonde.record.frameworks.collect import Told, framework_tables
 from sonde.record.outside.adopted import Left
 from sonde.record.outside.launch import LaunchResult, read_unfollowed
+from sonde.record.outside.ring import within_rings
 from sonde.record.outside.sources import source_table
 from sonde.record.outside.surroundings import epoch_offset
 from sonde.store import build
@@ -41,8 +44,8 @@ from sonde.store.writer import write_tables
 from sonde.symbols.resolver import Resolver
 
 
-def recover(folder: Path, source: bool = False) -> Recording:
-    """Finish a recording from its raw logs, after a crash or again.
+def recover(folder: Path, source: bool = False, goes_on: bool = False) -> Recording:
+    """Finish a recording from its raw logs, after a crash or again, or (`goes_on`) a copy of one in progress.
 
     Source files are taken only if asked for: they may have changed, and the recording may be someone else's.
     """
@@ -55,7 +58,7 @@ def recover(folder: Path, source: bool = False) -> Recording:
         raise InputError(f"{folder} has no raw logs to recover from")
     known = _check_files(Folder(folder))
     meta = Meta.read(folder) if FILE_NAME in known else Meta(source="run", program=folder.stem)
-    return finalise(folder, meta, _known_result(meta), keep_raw=True, source=source)
+    return finalise(folder, meta, _known_result(meta), keep_raw=True, source=source, goes_on=goes_on)
 
 
 def _check_files(files: Folder) -> list[str]:
@@ -67,41 +70,60 @@ def _check_files(files: Folder) -> list[str]:
 
 
 def finalise(
-    folder: Path, meta: Meta, result: LaunchResult | None, keep_raw: bool, source: bool = True
+    folder: Path,
+    meta: Meta,
+    result: LaunchResult | None,
+    keep_raw: bool,
+    source: bool = True,
+    ours: bool = False,
+    goes_on: bool = False,
+    progress: Callable[[str], None] = lambda stage: None,
 ) -> Recording:
-    """Write the tables of `folder` from its raw logs; `result` is None when Sonde did not see the end."""
+    """Write the tables of `folder` from its raw logs; `result` is None when Sonde did not see the end.
+
+    `ours`: the program has just ended under our eyes, so its tables are given as they were made. Those of a folder
+    that comes from elsewhere are read and checked like any recording's. `progress` is told each stage.
+    """
     raw = folder / rawfolder.FOLDER
     if result:  # for `sonde recover`, should what follows fail
         meta = replace(meta, exit_code=result.exit_code, details={**meta.details, "launch": asdict(result)})
         _try_write(meta, folder)
+    progress("reading the logs")
     logs, losses = _read_logs(raw)
+    progress(f"naming functions in {len(logs)} log{'s' if len(logs) != 1 else ''}")
     tables = _tables(raw, logs, result)
+    progress("linking operators and samples")
     framework = framework_tables(raw, tables["processes"], tables["threads"])
-    tables = link_recording(_with_framework(tables, framework))
+    joined = _with_framework(tables, framework)
+    joined["marks"] = within_rings(joined["marks"], joined["processes"], logs)
+    tables = link_recording(joined)
     tables["processes"] = with_ended(tables["processes"], read_ended(raw))
-    if result:
+    if result and not any(log.cut for log in logs):  # the system's count is of the whole life
         tables["counters"] = build.concat("counters", [tables["counters"], _waited(tables, result)])
-    losses += _process_losses(folder, logs, tables, result)
+    losses += _process_losses(folder, logs, tables, result, goes_on)
     tables["losses"] = build.concat(
         "losses", [tables["losses"], framework.tables["losses"], loss_table(losses)]
     )
-    tables["sources"] = source_table(tables, meta, _script(raw)) if source else build.empty("sources")
+    tables["sources"] = source_table(tables, meta, _texts(raw)) if source else build.empty("sources")
+    progress("writing the tables")
     write_tables(folder, tables.values())
     finished = _finished(meta, logs, tables, framework, result)
     finished.write(folder)
     if not keep_raw and not (result and result.left):
         shutil.rmtree(raw)
     make_private(folder)
-    return open_recording(folder)
+    recording = open_recording(folder)
+    return recording.holding(tables) if ours else recording
 
 
-def _script(raw: Path) -> tuple[str, str] | None:
-    """The program that is no file (`python -c`, standard input), as `sonde run` kept it."""
-    try:
-        name, text = json.loads((raw / rawfolder.UNNAMED_SCRIPT).read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError):
-        return None
-    return (name, text) if isinstance(name, str) and isinstance(text, str) else None
+def _texts(raw: Path) -> dict[str, str]:
+    """Name and text of what is no file: the program (`python -c`, standard input), a notebook's cells."""
+    found: list[tuple[object, object]] = []
+    for path in [raw / rawfolder.UNNAMED_SCRIPT, *(file.path for file in rawfolder.CELLS.find(raw))]:
+        with contextlib.suppress(OSError, ValueError, TypeError, LookupError):
+            told = json.loads(path.read_text(encoding="utf-8"))
+            found += told.items() if isinstance(told, dict) else [(told[0], told[1])]
+    return {name: text for name, text in found if isinstance(name, str) and isinstance(text, str)}
 
 
 def _try_write(meta: Meta, folder: Path) -> None:
@@ -132,7 +154,7 @@ def _waited(tables: dict[str, Table], result: LaunchResult) -> Table:
 
 
 def _process_losses(
-    folder: Path, logs: list[RawLog], tables: dict[str, Table], result: LaunchResult | None
+    folder: Path, logs: list[RawLog], tables: dict[str, Table], result: LaunchResult | None, goes_on: bool
 ) -> list[Loss]:
     """Processes that were not recorded, or not to their end, and the CPU time that is missing."""
     losses: list[Loss] = []
@@ -145,8 +167,8 @@ def _process_losses(
         losses.append(Loss(-1, "still_running", 1, "processes", why))
     running = {one.pid for one in left}
     cut = [log.header.pid for log in logs if log.footer is None and log.header.pid not in running]
-    if cut:
-        why = f"killed or crashed, the first is {cut[0]}: up to half a second before its end is missing"
+    if cut and not goes_on:
+        why = f"killed, crashed or ended while attached to, the first is {cut[0]}: up to half a second is missing"
         losses.append(Loss(-1, "log_without_end", len(cut), "processes", why))
     seen = account(tables)
     processes = tables["processes"]
@@ -172,7 +194,7 @@ def _read_logs(raw: Path) -> tuple[list[RawLog], list[Loss]]:
     losses: list[Loss] = []
     for _, _, path in rawfolder.LOG.find(raw):
         try:
-            logs.append(read_raw_log(path))
+            logs.append(with_functions(read_raw_log(path), path))
         except InputError as error:
             losses.append(Loss(-1, "log_unreadable", 1, "logs", error.message))
     return logs, losses
@@ -207,7 +229,8 @@ def _finished(
     processes = tables["processes"]
     first = int(processes.array("start_ns").min()) if len(processes) else 0
     last = int(processes.array("end_ns").max()) if len(processes) else 0
-    span_ns = result.end_ns - result.start_ns if result else last - first
+    cut = any(log.cut for log in logs)
+    span_ns = result.end_ns - result.start_ns if result and not cut else last - first
     sources = {**meta.clock.sources, "kineto": framework.clock_uncertainty_ns}
     statistics = {str(log.header.pid): log.statistics for log in logs if log.statistics}
     used = ("user_ns", "system_ns", "max_rss_bytes")
@@ -225,5 +248,6 @@ def _finished(
             "agent": statistics,
             "rusage": usage,
             "windows": framework.windows,
+            **({"kept_of_s": (result.end_ns - result.start_ns) / 1e9} if result and cut else {}),
         },
     )

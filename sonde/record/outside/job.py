@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -72,7 +73,12 @@ def prepare(command: list[str], folder: Path, options: RunOptions) -> dict[str, 
         environment = theirs | jit_environment(folder, {**os.environ, **theirs})
         share = max(options.budget_percent / 100, 1e-9)
         observe = ObserveOptions(
-            window=options.window, budget=share, primitives=options.primitives, shapes=options.shapes
+            window=options.window,
+            budget=share,
+            primitives=options.primitives,
+            shapes=options.shapes,
+            source=options.source,
+            ring_bytes=options.ring.size_bytes if options.ring else 0,
         )
         environment |= python_environment(folder, observe, {**os.environ, **environment})
         for framework in FRAMEWORKS:
@@ -93,12 +99,17 @@ def prepare(command: list[str], folder: Path, options: RunOptions) -> dict[str, 
     return environment
 
 
-def finish(folder: Path, result: LaunchResult, options: RunOptions) -> Recording:
-    """Turn the logs of a program that has ended into tables."""
+def finish(
+    folder: Path,
+    result: LaunchResult,
+    options: RunOptions,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> Recording:
+    """Turn the logs of a program that has ended into tables; `progress` is told each stage."""
     started = Meta.read(folder)
     if not result.left:  # the agent has read them
         remove_jit_files(folder)
-    return finalise(folder, started, result, keep_raw=options.keep_raw, source=options.source)
+    return finalise(folder, started, result, options.keep_raw, options.source, ours=True, progress=progress)
 
 
 def _started(

@@ -21,7 +21,7 @@ from sonde import rawfolder
 from sonde.errors import EnvironmentLacks, UsageError
 from sonde.native import agent_path
 from sonde.record.outside.adopted import Left, adopt_orphans, foster_parent, see_off
-from sonde.record.outside.options import MAX_RATE_HZ, RunOptions
+from sonde.record.outside.options import MAX_RATE_HZ, Ring, RunOptions
 from sonde.record.outside.target import FORWARDED, FROM_TERMINAL, Target
 
 ENGINES = ("auto", "timer+kernel", "perf+kernel", "perf+timer", "timer")
@@ -36,6 +36,7 @@ class LaunchOptions:
     engine: str = "auto"
     waits: bool = True  # off-CPU snapshots
     blocks: bool = False  # random on/off blocks that measure the overhead
+    ring: Ring | None = None  # keep only the last minutes
     environment: Mapping[str, str] = field(default_factory=dict)  # set in the program, over its own
     # Adopt processes that the program leaves behind, and say so when that takes time. Only for a process that has
     # no children of its own: theirs would be waited for as well.
@@ -45,7 +46,11 @@ class LaunchOptions:
 def launch_options(options: RunOptions, environment: Mapping[str, str]) -> LaunchOptions:
     """How to sample as `sonde run` was asked to."""
     return LaunchOptions(
-        rate_hz=round(options.rate_hz), waits=options.waits, blocks=options.blocks, environment=environment
+        rate_hz=round(options.rate_hz),
+        waits=options.waits,
+        blocks=options.blocks,
+        ring=options.ring,
+        environment=environment,
     )
 
 
@@ -76,12 +81,18 @@ def agent_environment(
         )
     if options.engine not in ENGINES:
         raise UsageError(f"there is no engine {options.engine!r}", f"use one of: {', '.join(ENGINES)}")
-    environment = {**base, **options.environment}
-    environment.pop("SONDE_AGENT_FIRST", None)  # of a `sonde run` around this one
+    of_outer = (
+        "SONDE_AGENT_FIRST",
+        "SONDE_AGENT_RING_S",
+        "SONDE_AGENT_RING_BYTES",
+    )  # of a `sonde run` around this one
+    environment = {name: value for name, value in base.items() if name not in of_outer} | dict(
+        options.environment
+    )
     preload = [str(agent_path())]
     if any(c in preload[0] for c in ": "):
         raise EnvironmentLacks(
-            f"the agent lies at {preload[0]!r}, and the loader takes no spaces or colons in LD_PRELOAD",
+            f"the agent is at {preload[0]!r}, but the loader accepts no spaces or colons in LD_PRELOAD",
             "install Sonde in a folder without them",
         )
     if environment.get("LD_PRELOAD"):
@@ -92,6 +103,9 @@ def agent_environment(
     environment["SONDE_AGENT_ENGINE"] = options.engine
     environment["SONDE_AGENT_WAITS"] = str(int(options.waits))
     environment["SONDE_AGENT_BLOCKS"] = str(int(options.blocks))
+    if options.ring is not None:
+        environment["SONDE_AGENT_RING_S"] = str(round(options.ring.seconds))
+        environment["SONDE_AGENT_RING_BYTES"] = str(options.ring.size_bytes)
     environment["SONDE_AGENT_LAUNCHER"] = str(launcher_pid)
     return environment
 

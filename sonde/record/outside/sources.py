@@ -47,8 +47,9 @@ class _Source:
     changed_s: float
 
 
-def source_table(tables: Mapping[str, Table], meta: Meta, script: tuple[str, str] | None = None) -> Table:
-    """The table `sources`, the most often named files first. `script`: see `unnamed_script`."""
+def source_table(tables: Mapping[str, Table], meta: Meta, texts: Mapping[str, str] | None = None) -> Table:
+    """The table `sources`, the most often named files first. `texts`: of names that are no files."""
+    texts = texts or {}
     roots = project_roots(meta) + _native_roots(tables)
     started = _started(meta.started)
     room = MAX_BYTES
@@ -56,8 +57,8 @@ def source_table(tables: Mapping[str, Table], meta: Meta, script: tuple[str, str
     for name in _named(tables):
         if len(rows) == MAX_FILES:
             break
-        if script and name == script[0]:
-            data = script[1].encode("utf-8", "replace")
+        if name in texts:
+            data = texts[name].encode("utf-8", "replace")
             found: _Source | None = _Source(data, len(data), 0.0)
         else:
             found = _read(Path(name)) if is_mine(Path(name), roots) else None

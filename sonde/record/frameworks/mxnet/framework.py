@@ -16,5 +16,6 @@ FRAMEWORK = Framework(
     "mxnet",
     files=(rawfolder.MXNET_TRACE,),
     read=read,
+    library="libmxnet",
     noticed_by={"mxnet": "sonde.record.frameworks.mxnet.inside:imported"},
 )

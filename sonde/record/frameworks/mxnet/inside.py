@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def imported(mxnet: Any) -> None:
     """`import mxnet` has just finished in this process."""
     seen = observation.observe()
-    if seen is not None and seen.session.options.get("mxnet", True):
+    if seen is not None:
         observe(mxnet, seen)
 
 

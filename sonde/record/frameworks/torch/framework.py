@@ -28,5 +28,6 @@ FRAMEWORK = Framework(
         rawfolder.OWN_TRACE_PACKED,
     ),
     read=read,
+    library="libtorch",
     noticed_by={"torch": f"{INSIDE}:torch_imported", "torch._dynamo": f"{INSIDE}:dynamo_imported"},
 )

@@ -48,7 +48,7 @@ def observe(torch: Any, seen: Observation) -> None:
                 windows.safe_point(thread)
             start = now_ns()
             thread.steps.saw(start)
-            thread.in_compiled = True
+            thread.in_compiled = thread.compiled = True
             try:
                 return function(*args, **kwargs)
             finally:

@@ -1,7 +1,11 @@
-"""DataLoader: how long the program waited for each batch, and where epochs begin and end."""
+"""DataLoader: how long the program waited for each batch, and where epochs begin and end.
+
+Modules that a data set calls (most transforms of torchvision are modules) are part of loading: no forward passes.
+"""
 
 from __future__ import annotations
 
+from _thread import get_ident
 from typing import TYPE_CHECKING, Any
 
 from sonde.record.inside.events import DATALOADER, DATALOADER_START
@@ -30,6 +34,8 @@ def observe(torch: Any, seen: Observation) -> None:
     loaders: dict[int, Epoch] = {}  # id of the loader → its pass under way
     passes: dict[int, int] = {}  # id of the loader → passes so far
     of_iterator: dict[int, int] = {}  # id of the iterator → id of the loader
+
+    inside = seen.inside
 
     def end(loader: int, complete: bool) -> None:
         epoch = loaders.pop(loader, None)
@@ -66,11 +72,17 @@ def observe(torch: Any, seen: Observation) -> None:
             start = now_ns()
             thread.steps.saw(start)
             loader = of_iterator.get(id(self), -1)
+            ident = get_ident()
+            outermost = ident not in inside
+            inside.add(ident)
             try:
                 batch = original(self)
             except StopIteration:
                 end(loader, complete=True)
                 raise
+            finally:
+                if outermost:
+                    inside.discard(ident)
             finished = now_ns()
             epoch = loaders.get(loader)
             if epoch is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sonde.record.frameworks.torch.inside import (
     compiled_calls,
     data_loading,
+    groups,
     modules,
     own_profiler,
     settings,
@@ -26,6 +27,7 @@ OBSERVERS = (
     compiled_calls.observe,
     own_profiler.observe,
     settings.observe,
+    groups.observe,
 )
 _ON_CREATION = 2
 

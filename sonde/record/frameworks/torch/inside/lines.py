@@ -8,6 +8,7 @@ for operators that no call event shows, such as `x + y`:
     LEAVE  0, 0                          … and left
     MODULE a = address of the nn.Module  its call begins
     MODULE_END 0, 0                      … and ends
+Beside that, `values.py` sees what each line makes.
 Frames of torch, the standard library and Sonde are not followed: the line that counts
 is the one that called into them. A program that has its own trace function (a
 debugger, coverage) keeps it, and the window goes without lines.
@@ -19,9 +20,11 @@ import json
 import os
 import sys
 from array import array
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from sonde.record.frameworks.torch.inside.values import Values
 from sonde.record.inside import SONDE
 from sonde.record.inside.session import now_ns
 
@@ -49,6 +52,10 @@ class LineTrace:
         self._standard = (standard["stdlib"] + os.sep, standard["platstdlib"] + os.sep)
         self._packages = (standard["purelib"] + os.sep, standard["platlib"] + os.sep)
         self._followed: list[FrameType] = []
+        self.values = Values(torch)
+        self.at_line: Callable[[FrameType, int], None] | None = None
+        self._under_way: list[tuple[FrameType, int]] = []  # followed frames and the line that each is at
+        self._modules = 0  # module calls under way, one inside the other
         self.active = False
 
     @property
@@ -71,11 +78,13 @@ class LineTrace:
                 self.events.extend((now_ns(), ENTER, number, outer.f_lineno))
                 outer.f_trace = self._in_frame
                 self._followed.append(outer)
+                self._under_way.append((outer, outer.f_lineno))
             elif number == MODULE_CALL:
                 self.events.extend((now_ns(), MODULE, id(outer.f_locals.get("self")), 0))
                 outer.f_trace = self._in_module
                 outer.f_trace_lines = False
                 self._followed.append(outer)
+                self._modules += 1
         self.active = True
         sys.settrace(self._on_call)
         return True
@@ -89,7 +98,16 @@ class LineTrace:
             frame.f_trace = None
             frame.f_trace_lines = True
         self._followed = []
+        self._under_way = []
         self.active = False
+
+    def step(self) -> None:
+        """A step is over."""
+        self.values.step()
+
+    def rows(self) -> list[tuple[str, int, dict[str, Any]]]:
+        """File, line and what the window told of the values that it makes."""
+        return self.values.rows()
 
     def save(self, events: str, code: str) -> None:
         """Two files: the integers as they are, and the code objects by number."""
@@ -122,21 +140,41 @@ class LineTrace:
             number = self._number(frame.f_code)
         if number >= 0:
             self.events.extend((now_ns(), ENTER, number, frame.f_lineno))
+            self._under_way.append((frame, -1))
             return self._in_frame
         if number == MODULE_CALL:
             frame.f_trace_lines = False
-            self.events.extend((now_ns(), MODULE, id(frame.f_locals.get("self")), 0))
+            scope = frame.f_locals
+            module = scope.get("self")
+            self.events.extend((now_ns(), MODULE, id(module), 0))
+            caller = self._under_way[-1][0] if self._under_way else None
+            self.values.called(
+                caller, module, self._modules == 0, scope.get("args", ()), scope.get("kwargs", {})
+            )
+            self._modules += 1
             return self._in_module
         return None
 
     def _in_frame(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "line":
-            self.events.extend((now_ns(), LINE, self._known[frame.f_code], frame.f_lineno))
+            under_way, line = self._under_way, frame.f_lineno
+            if under_way and under_way[-1][0] is frame:
+                self.values.done(frame, under_way[-1][1])
+                under_way[-1] = (frame, line)
+            self.events.extend((now_ns(), LINE, self._known[frame.f_code], line))
+            if self.at_line is not None:
+                self.at_line(frame, line)
+                if not self.active:
+                    return frame.f_trace
         elif event == "return":
+            under_way = self._under_way
+            if under_way and under_way[-1][0] is frame:
+                self.values.done(frame, under_way.pop()[1], arg)
             self.events.extend((now_ns(), LEAVE, 0, 0))
         return self._in_frame
 
     def _in_module(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "return":
+            self._modules = max(self._modules - 1, 0)
             self.events.extend((now_ns(), MODULE_END, 0, 0))
         return self._in_module

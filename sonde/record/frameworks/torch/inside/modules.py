@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonde import rawfolder
 from sonde.record.inside.events import FORWARD, FORWARD_WITHOUT_GRAD
+from sonde.record.inside.patch import replace
 from sonde.record.inside.session import now_ns, quote
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def observe(torch: Any, seen: Observation) -> None:
     module_class = torch.nn.Module
     original = module_class.__call__
     grad_enabled = torch.is_grad_enabled
-    inside: set[int] = set()
+    inside = seen.inside
     namer = ModuleNames(seen)
     local, new_thread, windows, named = seen.local, seen.thread, seen.windows, namer.known
 
@@ -107,7 +108,7 @@ def observe(torch: Any, seen: Observation) -> None:
             flush(thread)
 
     seen.session.on_exit.append(flush_all)
-    module_class.__call__ = _entry(torch, original, inside, outermost)
+    replace(module_class, "__call__", _entry(torch, original, inside, outermost))
     seen.session.on_fork.append(inside.clear)
     seen.session.on_fork.append(namer.forget)
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from sonde.record.frameworks.torch.inside import hooks
 from sonde.record.inside.patch import wrap
 from sonde.record.inside.placement import Ticks, numa_bytes, physical_cpus, scheduling
 from sonde.record.inside.session import now_ns
@@ -39,18 +40,14 @@ def observe(torch: Any, seen: Observation) -> None:
             text = json.dumps(new, default=str)
             seen.session.mark("settings", "", now_ns(), now_ns(), extra="," + text[1:-1])
 
-    _first_step(torch, write)
+    _first_step(torch, write, seen.session.late)
     _loaders(write)
     begun = _ticks()
     seen.session.on_exit.insert(0, lambda: write(_flags(torch) | _at_exit(begun)))
     seen.session.on_fork.append(told.clear)
 
 
-def _first_step(torch: Any, write: Callable[[dict[str, Any]], None]) -> None:
-    try:
-        from torch.optim.optimizer import register_optimizer_step_post_hook
-    except ImportError:
-        return
+def _first_step(torch: Any, write: Callable[[dict[str, Any]], None], late: bool) -> None:
     done: list[bool] = []
     is_compiling = torch.compiler.is_compiling
 
@@ -65,7 +62,8 @@ def _first_step(torch: Any, write: Callable[[dict[str, Any]], None]) -> None:
         except Exception as error:  # an optimizer of another kind: the program goes on
             write({"settings_failed": f"{type(error).__name__}: {error}"})
 
-    register_optimizer_step_post_hook(after)
+    with suppress(hooks.NoHooks):
+        hooks.add(torch, "post", after, late)
 
 
 def _optimizer(optimizer: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sonde.record.frameworks.torch.inside import tensors
+from sonde.record.frameworks.torch.inside import hooks, tensors
 from sonde.record.inside.events import BACKWARD, OPTIMIZER, TRAIN_STEP, ZERO_GRAD
 from sonde.record.inside.patch import wrap
 from sonde.record.inside.session import now_ns
@@ -24,6 +24,9 @@ from sonde.record.inside.steps import SHORT_NS
 
 if TYPE_CHECKING:
     from sonde.record.inside.observation import Observation
+
+# So many backward passes and no optimizer: the program updates its weights by hand, and a backward pass ends its steps.
+BY_HAND = 8
 
 
 def observe(torch: Any, seen: Observation) -> None:
@@ -40,16 +43,6 @@ def dynamo_traces(torch: Any) -> Any:
 
 
 def _optimizers(torch: Any, seen: Observation) -> None:
-    try:
-        from torch.optim.optimizer import (
-            register_optimizer_step_post_hook,
-            register_optimizer_step_pre_hook,
-        )
-    except ImportError:
-        seen.session.lose(
-            "no_optimizer_hooks", 1, "processes", f"torch {torch.__version__} has no optimizer step hooks"
-        )
-        return
     traced = dynamo_traces(torch)
     local, new_thread, windows, next_number = seen.local, seen.thread, seen.windows, seen.next_number
 
@@ -77,7 +70,10 @@ def _optimizers(torch: Any, seen: Observation) -> None:
         if traced():
             return
         end = now_ns()
-        thread = local.state
+        try:
+            thread = local.state
+        except AttributeError:  # attached in the middle of this step
+            thread = new_thread()
         steps = thread.steps
         if thread.quiet:
             if id(optimizer) == steps.ends_cycle:
@@ -97,8 +93,11 @@ def _optimizers(torch: Any, seen: Observation) -> None:
                 thread.quiet = thread.pace.quiet_steps(end - began, windows.unwatched(thread))
                 windows.skipped(thread, thread.quiet)
 
-    register_optimizer_step_pre_hook(before)
-    register_optimizer_step_post_hook(after)
+    try:
+        hooks.add(torch, "pre", before, seen.session.late)
+        hooks.add(torch, "post", after, seen.session.late)
+    except hooks.NoHooks as error:
+        seen.session.lose("no_optimizer_hooks", 1, "processes", str(error))
 
 
 def _zero_grad(torch: Any, seen: Observation) -> None:
@@ -182,7 +181,10 @@ def _backward(torch: Any, seen: Observation) -> None:
             finally:
                 thread.in_backward = False
                 steps.backwards += 1
-                thread.record(BACKWARD, start, now_ns(), 0, 0)
+                end = now_ns()
+                thread.record(BACKWARD, start, end, 0, 0)
+                if steps.backwards > BY_HAND and not steps.trained and not thread.compiled:
+                    windows.step_ended(thread, end)
 
         return run_backward
 
