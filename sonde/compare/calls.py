@@ -1,6 +1,6 @@
 """Sheets from recorded operator calls, device kernels, primitives and memory.
 
-In: `ops`, `kernels`, `primitives`, `memory` of the deep windows (or of an imported trace). Out: one sheet per
+In: `ops`, `kernels`, `primitives`, `memory` of the profiling windows (or of an imported trace). Out: one sheet per
 dimension, per step of those windows. Operator times are self times, so rows add up to the time inside operators: on the
 device where the process used one, else on the host.
 """
@@ -119,7 +119,7 @@ def memory_sheets(memory: Table, ops: Table, marks: Table, processes: Table, blo
         sheets.append(tally("memory", "allocations", coded(codes, labels), block, size, blocks, "bytes"))
     highest = {f"peak in use on {p.device}": float(p.bytes + p.base_bytes) for p in peaks(memory, marks)}
     if highest:
-        sheets.append(_once("tensors of the deep windows", highest))
+        sheets.append(_once("tensors of the profiling windows", highest))
     resident = processes.array("max_rss_bytes")
     if len(resident) and int(resident.max()) > 0:
         sheets.append(_once("the whole recording", {"peak resident memory": float(resident.max())}))

@@ -28,6 +28,9 @@ SAME_WITHIN = 0.03  # an interval inside this is called the same, with its true 
 SINGLE_CLAIM = 0.05  # the smallest difference that one recording per side may claim
 LEAST_FAULT_DIFFERENCE = 0.02  # of the time
 FAULT_DOUBT = 0.25  # of the time that was left out: what a fault costs is not exactly known
+# Others empty the caches and share the core: the CPU time of equal work was longer by 0.1 to 0.5 of the share that they
+# took. One run each cannot tell that from a slower program, where they took more from one than from the other.
+CROWD_DOUBT = 0.25
 WALL, OWN = "wall", "own"
 
 
@@ -122,6 +125,7 @@ def _single(
 ) -> tuple[Interval, float]:
     runs = (len(a), len(b))
     doubt = FAULT_DOUBT * _fault_difference(a, b, fault_ns) if fault_ns else 0.0
+    doubt = float(np.hypot(doubt, CROWD_DOUBT * (max(p.taken for p in a) - max(p.taken for p in b))))
     found = []
     for clock in {measure, OWN} if known else {measure}:
         errors = [_error(side, clock) for side in (a, b)]

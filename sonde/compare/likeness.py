@@ -56,7 +56,7 @@ def _must_agree(a: Recording, b: Recording) -> list[tuple[str, Any, Any]]:
             ("program", a.meta.program, b.meta.program),
             ("sampling rate", _rate(a), _rate(b)),
             ("clock of samples", _engine(a), _engine(b)),
-            ("deep windows", a.meta.options.get("window"), b.meta.options.get("window")),
+            ("profiling windows", a.meta.options.get("window"), b.meta.options.get("window")),
             ("primitives listened to", _flag(a, "primitives"), _flag(b, "primitives")),
             ("on/off blocks", _flag(a, "blocks"), _flag(b, "blocks")),
         ]

@@ -76,8 +76,13 @@ def open_any(path: Path, engine: str = "local", run: int | None = None) -> Recor
         from sonde.ingest.ranks.folder import open_folder
 
         return open_folder(path, engine, run)
+    if path.is_dir() and not reader.is_recording(path):
+        from sonde.ingest.ranks.hosts import find_recordings, open_hosts
+
+        if found := find_recordings(path):
+            return open_hosts(found)
     if run is not None:
-        raise UsageError(f"--run {run} chooses among the runs in a folder of traces, and {path} is none")
+        raise UsageError(f"--run {run} selects a run in a folder of traces; {path} is not such a folder")
     if path.is_dir() or reader.is_recording(path):
         return reader.open_recording(path)
     head = head_of(path)
@@ -87,7 +92,7 @@ def open_any(path: Path, engine: str = "local", run: int | None = None) -> Recor
     if not head:
         raise InputError(f"{path} is empty", "record or export it again")
     raise InputError(
-        f"{path} has no format that Sonde knows: it starts with {head[:16]!r}",
+        f"{path} is not in a format that Sonde knows: it starts with {head[:16]!r}",
         f"Sonde imports {', '.join(f.name for f in FORMATS)} and opens its own recordings",
     )
 

@@ -16,12 +16,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sonde.columns import Table
+from sonde.link.collectives import with_collective_places
 from sonde.link.costs import with_costs
 from sonde.link.forward import with_forward
+from sonde.link.idle_workers import with_idle_workers
 from sonde.link.kernel_names import with_kernel_names
 from sonde.link.memory import with_memory
 from sonde.link.primitives import with_primitive_ops
+from sonde.link.printed_calls import with_printed_calls
 from sonde.link.samples import with_sample_ops, with_sample_steps
+from sonde.link.step_bounds import with_step_bounds
+from sonde.link.taken_in_windows import with_taken_in_windows
 from sonde.link.wait_names import with_wait_names
 
 Tables = Mapping[str, Table]
@@ -34,10 +39,15 @@ CALL_PASSES: tuple[Pass, ...] = (
 )
 RECORDING_PASSES: tuple[Pass, ...] = (
     with_wait_names,  # nameless functions that only wait → "wait loop of LIBRARY"
+    with_idle_workers,  # waits of pool workers for their next task → idle
     with_kernel_names,  # the functions of Inductor's libraries → the kernels that they are
+    with_taken_in_windows,  # time taken from a window's thread → where the window counted it
     with_sample_ops,  # samples → the operator call that they fell into
+    with_step_bounds,  # steps that begin with validation or saving → begin after it
     with_sample_steps,  # samples → the step that they fell into
+    with_collective_places,  # collectives → the step they are in and the line that asked for them
     with_primitive_ops,  # calls of oneDNN and MKL → the operator call around them
+    with_printed_calls,  # operator calls that printing slowed → set apart, where there are others
 )
 
 

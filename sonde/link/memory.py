@@ -8,7 +8,7 @@ import numpy as np
 
 from sonde.analyze.base.grouping import parent_rows
 from sonde.analyze.base.nesting import skip, sum_up, timeline
-from sonde.columns import Array, Table
+from sonde.columns import Array, Table, distinct
 
 
 def memory_ops(memory: Table, ops: Table) -> Array:
@@ -18,7 +18,7 @@ def memory_ops(memory: Table, ops: Table) -> Array:
         return result
     nests = ~ops.array("is_async") & ~ops.text("kind").matches(("python", "module"))
     parent = skip(parent_rows(ops), nests)
-    for thread in np.unique(memory.array("thread")):
+    for thread in distinct(memory.array("thread")):
         mine = np.flatnonzero(memory.array("thread") == thread)
         rows = np.flatnonzero(nests & (ops.array("thread") == thread))
         line = timeline(rows, ops.array("start_ns"), ops.array("end_ns"), parent)

@@ -9,7 +9,7 @@ import numpy as np
 from sonde.analyze.base.grouping import parent_rows, rows_of
 from sonde.analyze.base.nesting import skip, timeline
 from sonde.analyze.ops.table import CALLS
-from sonde.columns import Array, Table
+from sonde.columns import Array, Table, distinct
 
 _PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::mv", "aten::addmv_", "aten::dot")
 
@@ -48,7 +48,7 @@ def _by_time(primitives: Table, ops: Table, threads: Table) -> Array:
     never = np.iinfo(np.int64).max
     best = np.full(len(primitives), never)
     own = np.zeros(len(primitives), bool)  # found on its own thread
-    for thread in np.unique(ops.array("thread")[keep]):
+    for thread in distinct(ops.array("thread")[keep]):
         rows = np.flatnonzero(keep & (ops.array("thread") == thread))
         mine = np.flatnonzero((stamp >= 0) & (primitives.array("process") == process_of[rows[0]]) & ~own)
         row = timeline(rows, start, end, parent).at(middle[mine])
@@ -75,7 +75,7 @@ def _products_in_order(primitives: Table, ops: Table, threads: Table, found: Arr
     product = np.asarray(ops.text("name").matches(_PRODUCTS))
     flops, calls = ops.array("flops"), primitives.array("flops")
     taken = set(found[found >= 0].tolist())  # oneDNN served these
-    for process in np.unique(process_of[product]) if product.any() else []:
+    for process in distinct(process_of[product]) if product.any() else []:
         rows = np.flatnonzero(product & (process_of == process) & ~np.isnan(flops))
         rows = rows[np.argsort(ops.array("start_ns")[rows], kind="stable")]
         rows = rows[[ops.array("op")[r] not in taken for r in rows.tolist()]] if taken else rows

@@ -19,7 +19,7 @@ from sonde.analyze.base.grouping import parent_rows, rows_of
 from sonde.analyze.base.nesting import skip, timeline
 from sonde.analyze.ops.table import CALLS
 from sonde.analyze.samples.operators_on_stack import stack_operators
-from sonde.columns import Array, Table, Text
+from sonde.columns import Array, Table, Text, distinct
 
 
 def with_sample_ops(tables: Mapping[str, Table]) -> dict[str, Table]:
@@ -57,7 +57,7 @@ def sample_ops(samples: Table, ops: Table, on_stack: Text | None = None) -> Arra
     thread = np.where(works, owner, samples.array("thread"))
     time_ns = moment_ns(samples)
     op_thread = ops.array("thread")
-    for number in np.intersect1d(np.unique(thread), np.unique(op_thread[keep])):
+    for number in np.intersect1d(distinct(thread), distinct(op_thread[keep])):
         rows = np.flatnonzero(keep & (op_thread == number))
         mine = np.flatnonzero(thread == number)
         found = timeline(rows, ops.array("start_ns"), ops.array("end_ns"), parent).at(time_ns[mine])
@@ -102,7 +102,7 @@ def sample_steps(samples: Table, marks: Table, threads: Table) -> Array:
     thread_row = rows_of(threads.array("thread"), samples.array("thread"))
     process = np.where(thread_row >= 0, threads.array("process")[np.maximum(thread_row, 0)], -1)
     time_ns = samples.array("time_ns")
-    for number in np.unique(steps.array("process")):
+    for number in distinct(steps.array("process")):
         mine = steps.take(steps.array("process") == number)
         mine = mine.take(np.argsort(mine.array("start_ns"), kind="stable"))
         rows = np.flatnonzero(process == number)

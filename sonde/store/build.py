@@ -68,5 +68,5 @@ def _typed(column: ColumnSpec, given: Column | Sequence[Any]) -> Column:
         # astype would wrap what does not fit, in silence: another number.
         low, high = array.min(), array.max()
         if not (np.iinfo(wanted).min <= low and high <= np.iinfo(wanted).max):
-            raise OverflowError(f"column {column.name} holds {low} to {high}, which is no {column.type}")
+            raise OverflowError(f"column {column.name} holds {low} to {high}, which is not {column.type}")
     return array.astype(wanted, copy=False)

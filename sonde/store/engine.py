@@ -3,14 +3,18 @@
 A connection reads the descriptors it is given, or writes into the one folder it is given, and touches no
 other file; it loads no extension, keeps no secrets, and what it may use of memory and processors is
 bounded. None of that can be changed by a statement afterwards.
+
+DuckDB is imported when the first connection is made: it takes longer than all of Sonde, and a trace needs none.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import duckdb
+if TYPE_CHECKING:
+    import duckdb
 
 MAX_THREADS = 8
 MEMORY_SHARE = 0.6  # of the machine's; the rest is for what Python makes of the answer
@@ -18,6 +22,8 @@ MEMORY_SHARE = 0.6  # of the machine's; the rest is for what Python makes of the
 
 def connect(read: Sequence[int] = (), write: int | None = None) -> duckdb.DuckDBPyConnection:
     """A connection that may read these descriptors, and write into the folder `write` is open on."""
+    import duckdb
+
     connection = duckdb.connect(
         ":memory:",
         config={

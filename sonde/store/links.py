@@ -84,7 +84,7 @@ def _parents(table: Table) -> None:
         for _ in range(len(above).bit_length()):  # pointer doubling: each round looks twice as far up
             above = above[above]
         if (above >= 0).any():
-            raise InputError(f"table {table.name} is damaged: rows are each other's parents in a circle")
+            raise InputError(f"table {table.name} is damaged: the parents of its rows form a cycle")
     if table.name == "stacks":
         depth = table.array("depth").astype(np.int64)
         wrong = depth != np.append(depth, 0)[parent] + 1

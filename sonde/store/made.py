@@ -6,12 +6,14 @@ The store knows only their form. `sonde.views.tabular` says what they are, so th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import duckdb
 import numpy as np
 
 from sonde.store.recording import Recording
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 class MadeColumn(NamedTuple):
@@ -34,9 +36,9 @@ def add_made(
 ) -> None:
     """Create the table; without a recording it stays empty, for statements that only list tables."""
     columns = made.columns()
+    rows = list(made.rows(recording)) if recording is not None else []
     declared = ", ".join(f'"{c.name}" {c.type}' for c in columns)
     connection.execute(f"CREATE TABLE {name} ({declared})")
-    rows = list(made.rows(recording)) if recording is not None else []
     if not rows:
         return
     arrays = {}

@@ -23,7 +23,7 @@ SUFFIX = ".sonde.zip"
 def pack(folder: Path, target: Path, raw: bool = False) -> int:
     """Write the recording's own files to `target`; returns its size in bytes. Raw logs only if asked for."""
     if target.exists():
-        raise UsageError(f"{target} exists already", "name another with -o, or add --force")
+        raise UsageError(f"{target} already exists", "name another with -o, or add --force")
     files = Folder(folder)
     partial = target.with_name(target.name + ".partial")
     try:

@@ -7,6 +7,7 @@ holds for whatever that statement tries.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +20,7 @@ from typing import TypeVar
 import duckdb
 
 from sonde.columns import Array, Column, Text
-from sonde.errors import UsageError
+from sonde.errors import SondeError, UsageError
 from sonde.store import checksums, engine
 from sonde.store.files import opened, table_files
 from sonde.store.made import MadeTable, add_made
@@ -81,8 +82,11 @@ class Session:
 
     def _add_made(self, name: str, table: MadeTable, recording: Recording, sql: str | None) -> None:
         words = _words(sql or "")
-        if sql is None or name in words or words & _BY_TEXT:
+        if name in words:
             add_made(self._connection, name, table, recording)
+        elif sql is None or words & _BY_TEXT:
+            with contextlib.suppress(SondeError):  # it may not be the one: a roofline needs a measured roof
+                add_made(self._connection, name, table, recording)
         elif any(_ANY_TABLE.fullmatch(word) for word in words):
             add_made(self._connection, name, table, None)
 

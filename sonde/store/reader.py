@@ -5,29 +5,36 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 
 from sonde import rawfolder
 from sonde.columns import Column, Table, Text
 from sonde.errors import InputError
 from sonde.store import build, checksums, engine, links
-from sonde.store.archive import Archive, is_packed
 from sonde.store.files import FILE_NAME, Files, Folder, meta_text, opened, table_files
 from sonde.store.meta import Meta
 from sonde.store.recording import Recording
 from sonde.store.schema import NONE_VALUE, NUMPY_TYPE, SQL_TYPE, TABLES
 
+if TYPE_CHECKING:
+    import duckdb
+
+
+_ZIP = b"PK\x03\x04"
+
 
 def is_recording(path: Path) -> bool:
     """Does `path` look like something `open_recording` should explain or open?"""
-    return (path / FILE_NAME).exists() or (path / rawfolder.FOLDER).is_dir() or is_packed(path)
+    return (path / FILE_NAME).exists() or (path / rawfolder.FOLDER).is_dir() or _is_packed(path)
 
 
 def open_recording(path: Path) -> Recording:
     """Open a recording folder or a packed recording; InputError says what is wrong."""
-    if is_packed(path):
+    if _is_packed(path):
+        from sonde.store.archive import Archive
+
         return _open(Archive(path))
     if not path.exists():
         raise InputError(f"{path} does not exist", "make a recording with: sonde run script.py")
@@ -36,6 +43,21 @@ def open_recording(path: Path) -> Recording:
     if not any(path.iterdir()):
         raise InputError(f"{path} is an empty folder, not a recording", "make one with: sonde run script.py")
     return _open(Folder(path))
+
+
+def _is_packed(path: Path) -> bool:
+    """As `archive.is_packed`, asked with a look at the first bytes: a trace needs no reader of zip files."""
+    try:
+        if not path.is_file():  # a FIFO would be waited for
+            return False
+        with path.open("rb") as file:
+            if file.read(len(_ZIP)) != _ZIP:
+                return False
+    except OSError:
+        return False
+    from sonde.store.archive import is_packed
+
+    return is_packed(path)
 
 
 def _open(files: Files) -> Recording:
@@ -81,6 +103,8 @@ def load_table(files: Files, name: str, only: Sequence[str] | None = None) -> Ta
     with opened(files, table_files(files, name)) as descriptors:
         if not descriptors:
             return build.empty(name)
+        import duckdb
+
         connection = engine.connect(descriptors)
         try:
             engine.parquet(connection, descriptors).create_view("source")

@@ -39,6 +39,10 @@ class Recording:
             self._tables[name] = found
         return found
 
+    def holding(self, tables: Mapping[str, Table]) -> Recording:
+        """The same recording with these tables in memory, where they were written a moment ago."""
+        return Recording(self.meta, tables, self.path, self._load, self.files)
+
     def tables(self) -> Iterable[Table]:
         """All tables, in the order of the schema."""
         return (self.table(name) for name in TABLES)

@@ -70,14 +70,4 @@ VIEWS: tuple[View, ...] = (
         FROM kernels GROUP BY ALL ORDER BY total_ms DESC
         """,
     ),
-    View(
-        "primitive_summary",
-        "oneDNN and MKL calls by kind, implementation and shape",
-        """
-        SELECT library, kind, implementation, direction, shape, count(*) AS calls,
-               round(sum(time_ms), 3) AS total_ms,
-               round(sum(flops) / nullif(sum(time_ms), 0) / 1e6, 1) AS gflops_s
-        FROM primitives WHERE event LIKE 'exec%' GROUP BY ALL ORDER BY total_ms DESC
-        """,
-    ),
 )

@@ -10,15 +10,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 
-from sonde.columns import Array, Column, Table, Text
+from sonde.columns import Array, Column, Table, Text, distinct
 from sonde.errors import InputError
 from sonde.store import engine
 from sonde.store.files import PRIVATE_FILE, PRIVATE_FOLDER
 from sonde.store.schema import SQL_TYPE, TABLES
+
+if TYPE_CHECKING:
+    import duckdb
 
 SHARED_FILE = "all.parquet"
 # Tables whose rows belong to one process each, by their own column or by their thread's.
@@ -51,11 +54,11 @@ def write_tables(folder: Path, tables: Iterable[Table]) -> None:
 
 def _split(table: Table, tables: dict[str, Table]) -> Iterator[tuple[str, Table]]:
     process = _process_of(table, tables)
-    if process is None or len(np.unique(process)) == 1:
+    if process is None or len(distinct(process)) == 1:
         pid = _pid(tables, int(process[0])) if process is not None else None
         yield (SHARED_FILE if pid is None else f"p{pid}.parquet"), table
         return
-    for number in np.unique(process):
+    for number in distinct(process):
         pid = _pid(tables, int(number))
         name = f"p{pid}.parquet" if pid is not None else SHARED_FILE
         yield name, table.take(process == number)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sonde.analyze.samples.own_lines import is_own, of_executable
 from sonde.analyze.samples.stack_index import StackIndex
 from sonde.columns import Array
 
@@ -79,9 +80,10 @@ def _one_line(index: StackIndex, line: Array, weight: Array) -> bool:
 
 
 def _line_keys(index: StackIndex) -> Array:
-    """One number per distinct (file, line) of frames."""
+    """One number per distinct (file, line) of frames; where there is no file, per function."""
     file, line = index.frames.text("file").codes.astype(np.int64), index.frames.array("line").astype(np.int64)
-    _, key = np.unique(np.stack((file, line), axis=1), axis=0, return_inverse=True)
+    name = np.where(file < 0, index.frames.text("name").codes.astype(np.int64), -1)
+    _, key = np.unique(np.stack((file, line, name), axis=1), axis=0, return_inverse=True)
     return key.reshape(-1)
 
 
@@ -93,11 +95,12 @@ def _library_lines(index: StackIndex) -> Array:
 
 
 def _native_lines(index: StackIndex) -> Array:
-    """Innermost function of the executable that holds `main`."""
-    frames = index.frames
-    mains = frames.text("layer").equals("native") & frames.text("name").equals("main")
-    libraries = {v for v in frames.text("library").take(np.flatnonzero(mains)).tolist() if v}
-    return index.innermost(frames.text("layer").equals("native") & frames.text("library").matches(libraries))
+    """Innermost line of the user's sources; without debug information the innermost function of the executable."""
+    layers, files = (index.frames.text(c).tolist() for c in ("layer", "file"))
+    own = np.array(
+        [is_own(*row, native=True, carried=()) for row in zip(layers, files, strict=True)], np.bool_
+    )
+    return index.innermost(own if own.any() else np.asarray(of_executable(index.frames)))
 
 
 def _named(index: StackIndex, line: Array) -> tuple[tuple[Place, ...], Array]:

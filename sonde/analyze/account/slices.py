@@ -10,7 +10,7 @@ all is scaled down. So the slices always sum to the whole.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,6 +50,14 @@ class Account:
     slices: tuple[Slice, ...]
     samples: int
     from_library: bool = False
+
+    def as_long_as(self, own_ns: float) -> Account:
+        """The same division of a unit whose own time is `own_ns`: shares stay."""
+        if self.own_ns <= 0:
+            return self
+        factor = own_ns / self.own_ns
+        slices = tuple(replace(s, ns=s.ns * factor, cpu_ns=s.cpu_ns * factor) for s in self.slices)
+        return replace(self, whole_ns=self.whole_ns * factor, slices=slices)
 
     @property
     def taken_ns(self) -> float:

@@ -17,12 +17,20 @@ from sonde.analyze.samples.frame_kinds import frame_kind
 from sonde.analyze.samples.stack_index import Mask, StackIndex
 from sonde.columns import Array, Table
 
+# Work on the elements of tensors. Loops of a TensorIterator count as well where nothing around them is called a kernel.
 KERNEL_NAME = (
     r"(?i)mkl_|mkldnn|dnnl::impl::cpu|onednn|cblas_|[sdhb]gemm|gemm_|omp_fn|outlined|xnn_|fbgemm|[Ss]leef|brgemm"
-    r"|at::vec::|at::native::.*(kernel|loop|vectori[sz]ed|cpublas)|kernel_cpu|cpp_fused|triton_"
+    r"|at::vec::|at::native::.*(kernel|loop|vectori[sz]ed|cpublas|_worker|_frame|_range)|kernel_cpu|cpp_fused|triton_"
+    r"|c10::function_ref.*callback_fn|TensorIteratorBase::(serial_)?for_each|at::internal::serial_for_each"
 )
 MATH_NAME = r"(?i)gemm|brgemm|mkl_blas|conv_|_conv|convolution|cblas_|flash_attention|matmul"
-_REORDER = r"(?i)reorder|sgemm_\w*copy|transpose"
+_REORDER = r"(?i)reorder|transpose"  # not the packing inside of a product: that is the product's own
+# Before a kernel runs: shapes, strides, types and overlaps are worked out, whatever the kernel does.
+_SET_UP = (
+    r"TensorIterator(Base|Config)?::(build\w*|compute_\w+|mark_\w+|fast_set_up|allocate_\w+|reorder_dimensions|add_\w+"
+    r"|coalesce_dimensions|validate\w*|set_output\w*|populate\w*|permute_dimensions)|assert_no_(partial_|internal_)?overlap"
+    r"|get_overlap_status|c10::Sym(Int|Bool|Float)|infer_size|computeStride|at::expand_inplace|applySlicing"
+)
 _RANDOM = (
     r"(?i)mt19937|philox|CPUGeneratorImpl|normal_fill|bernoulli|random_from_to|random_kernel"
     r"|uniform_real|normal_distribution"
@@ -36,11 +44,14 @@ _DEBUG_FILE = (
     r"|/(traceback|linecache|pdb|bdb|cProfile|profile|tracemalloc|trace|faulthandler)\.py$"
 )
 _DEBUG_NAME = (
-    r"Anomaly|^(call_trampoline|(trace|profile)_trampoline|profiler_callback|tracemalloc_\w+|ptrace_\w+)$"
+    r"Anomaly|^torch::(autograd::)?profiler::|^libkineto::|PythonTracer|ThreadLocalSubqueue|RecordQueue|KinetoThreadLocal"
+    r"|^(call_trampoline|(trace|profile)_trampoline|profiler_callback|tracemalloc_\w+|ptrace_\w+)$"
 )
+_GENERATES = r"jit_generator\w*::create_kernel|Xbyak::|dnnl::impl::.*::(create_kernel|generate|init_conf)$"
 _LOADER_FILE = r"torch/utils/data/(dataloader|_utils)"
-_COMMUNICATION = r"^(c10d::|gloo::|nccl[A-Z]|MPI_|PMPI_|ucc_|horovod::)"
-_COMMUNICATION_FILE = r"torch/distributed/(distributed_c10d|c10d_logger|rendezvous)|/mpi4py/"
+NATIVE_LOADER = r"^torch::data::(\w+::)*\w*DataLoader\w*::"
+COMMUNICATION = r"^(c10d::|gloo::|nccl[A-Z]|MPI_|PMPI_|ucc_|horovod::)"
+COMMUNICATION_FILE = r"torch/distributed/(distributed_c10d|c10d_logger|rendezvous)|/mpi4py/"
 _IO_FILE = (
     r"torch/serialization\.py$|/logging/__init__|/logging/handlers|/tqdm/|tensorboard|/wandb/|/(shutil|csv|gzip|zipfile|tarfile"
     r"|bz2|lzma|socket|subprocess)\.py$|numpy/lib/(_?npyio|format)|/h5py/|/urllib|/http/"
@@ -53,8 +64,15 @@ _IO_NAME = (
 _IO_SYSTEM = (
     r"^(ksys_write|vfs_write|ksys_read|vfs_read|do_fsync|vfs_fsync\w*|do_sys_open\w*|ksys_p(read|write)64)$"
 )
+# Numbers taken out of Python objects one by one, or made into them.
+_CONVERSION = (
+    r"internal_new_from_data|recursive_store|legacy_tensor_generic_ctor|infer_scalar_type|compute_sizes|store_scalar"
+    r"|tensor_to_list|recursive_to_list|THPVariable_tolist|load_scalar|array_converter|PyArray_FromAny|array_tolist"
+    r"|PyArray_DiscoverDTypeAndShape|PyArray_AssignFromCache"
+)
 _PYTHON_EXTENSION = (
-    r"lib-dynload|^_(json|pickle|sre|csv|datetime|struct|random|bisect|heapq|hashlib|elementtree|decimal)\."
+    r"lib-dynload|^lib(crypto|ssl|z|lzma|bz2|sqlite3|expat|ffi)[.-]"
+    r"|^_(json|pickle|sre|csv|datetime|struct|random|bisect|heapq|hashlib|elementtree|decimal)\."
 )
 _NUMPY_LIBRARY = r"_multiarray_umath|_umath_linalg|_pocketfft|numpy"
 _NUMPY_RANDOM = r"^_?(mt19937|pcg64|philox|sfc64|generator|mtrand|bounded_integers|common)\."
@@ -122,18 +140,21 @@ def kind_of_stacks(index: StackIndex) -> Array:
         in_kernel & last(where(_REORDER, layer="^(native|jit)$"), python) & (kind == CODES["arithmetic"])
     ] = CODES["copies"]
     kind[in_kernel & index.on_stack(where(_RANDOM, layer="^native$"))] = CODES["random"]
+    setting_up = where(_SET_UP, layer="^native$")
+    kind[in_kernel & last(setting_up, python, kernel_frames, copying)] = CODES["dispatch"]
+    kind[index.on_stack(where(_CONVERSION, layer="^native$")) & ~in_kernel] = CODES["copies"]
     kind[index.on_stack(own == "fault") | last(own == "allocation", python, kernel_frames)] = CODES[
         "allocation"
     ]
     for code, frames in (
         ("io", where(_IO_NAME, layer="^native$") | where(_IO_SYSTEM, layer="^kernel$")),
         ("io", where(layer="^python$", file=_IO_FILE)),
-        ("communication", where(_COMMUNICATION, layer="^native$")),
-        ("communication", where(layer="^python$", file=_COMMUNICATION_FILE)),
-        ("loading", where(layer="^python$", file=_LOADER_FILE)),
+        ("communication", where(COMMUNICATION, layer="^native$")),
+        ("communication", where(layer="^python$", file=COMMUNICATION_FILE)),
+        ("loading", where(layer="^python$", file=_LOADER_FILE) | where(NATIVE_LOADER, layer="^native$")),
         ("debugging", where(layer="^python$", file=_DEBUG_FILE) | where(_DEBUG_NAME, layer="^native$")),
         ("gc", where(_GC, layer="^native$")),
-        ("compiling", levels == "compiling"),
+        ("compiling", (levels == "compiling") | where(_GENERATES, layer="^native$")),
     ):
         kind[index.on_stack(frames)] = CODES[code]
     return kind

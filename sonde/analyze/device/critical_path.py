@@ -15,6 +15,7 @@ in `inferred`.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from sonde.analyze.device.events import Work
 from sonde.analyze.device.idle import KERNEL_GAP_NS
 from sonde.analyze.device.kernel_names import CLASSES
 from sonde.analyze.device.syncs import blocking_calls
-from sonde.columns import Table
+from sonde.columns import Array, Table, distinct
 
 BOUNDS = ("cpu", "launch", "compute", "communication", "copy", "kernel_gap", "dependency", "sync")
 
@@ -49,14 +50,27 @@ class CriticalPath:
 
     start_ns: int
     end_ns: int
-    stretches: tuple[Stretch, ...]
+    # (start, bound, event), latest first: each ends where the one before it starts. Names are made when asked for.
+    links: Sequence[tuple[int, str, int]]
     inferred: int  # dependencies between streams that were inferred from times
+    named: Callable[[str, int], str]
+
+    @property
+    def stretches(self) -> tuple[Stretch, ...]:
+        ends = [self.end_ns, *(link[0] for link in self.links)]
+        made = [
+            Stretch(start, end, bound, self.named(bound, event), event)
+            for (start, bound, event), end in zip(self.links, ends, strict=False)
+        ]
+        return tuple(reversed(made))
 
     @property
     def by_bound_ns(self) -> dict[str, int]:
         total = dict.fromkeys(BOUNDS, 0)
-        for stretch in self.stretches:
-            total[stretch.bound] += stretch.length_ns
+        end = self.end_ns
+        for start, bound, _ in self.links:
+            total[bound] += end - start
+            end = start
         return total
 
     def top(self, count: int = 10) -> list[tuple[str, str, int]]:
@@ -71,102 +85,108 @@ class CriticalPath:
 def critical_path(work: Work, launches: Table, start_ns: int, end_ns: int) -> CriticalPath:
     """The critical path of one process in a window: a step, or the whole trace."""
     mine = work.take((work.end > start_ns) & (work.end <= end_ns) & (work.start >= start_ns))
-    return _Walk(mine, launches, start_ns, end_ns).path()
+    links, inferred = _walk(mine, _Calls.of(mine, launches), start_ns, end_ns)
+    event_names, call_names = mine.name, launches.text("name")
+
+    def named(bound: str, event: int) -> str:
+        if bound == "cpu":
+            return f"before {call_names[event]}" if event >= 0 else "at the end"
+        return (call_names if bound == "sync" else event_names)[event] or ""
+
+    return CriticalPath(start_ns, end_ns, links, inferred, named)
 
 
-class _Walk:
-    """The state of one walk back in time. Plain lists: the walk asks single elements."""
+@dataclass(frozen=True)
+class _Calls:
+    """The calls in which the host waited for the device, by their end."""
 
-    def __init__(self, work: Work, launches: Table, start_ns: int, end_ns: int) -> None:
-        self.work, self.low, self.high = work, start_ns, end_ns
-        self.start, self.end = work.start.tolist(), work.end.tolist()
-        self.launch_start, self.launch = work.launch_start.tolist(), work.launch.tolist()
-        self.before = _previous_in_stream(work)
-        self.by_end = np.argsort(work.end, kind="stable").tolist()
-        self.ends = [self.end[i] for i in self.by_end]
+    row: list[int]
+    start: list[int]
+    end: list[int]
+
+    @classmethod
+    def of(cls, work: Work, launches: Table) -> _Calls:
         rows = blocking_calls(work, launches)
         rows = rows[np.argsort(launches.array("end_ns")[rows], kind="stable")]
-        self.call_rows = rows.tolist()
-        self.call_start = launches.array("start_ns")[rows].tolist()
-        self.call_end = launches.array("end_ns")[rows].tolist()
-        self.call_names = launches.text("name")
-        self.names = work.name.tolist()
-        self.classes = [CLASSES[c] for c in work.kind_class.tolist()]
-        self.found: list[Stretch] = []
-        self.at = end_ns
-        self.next_call = len(self.call_rows)  # calls from here on are behind the walk: none is passed twice
-        self.inferred = 0
+        times = (launches.array(name)[rows].tolist() for name in ("start_ns", "end_ns"))
+        return cls(rows.tolist(), *times)
 
-    def path(self) -> CriticalPath:
-        led_to = -1
-        event = self._last_event()
-        while self.at > self.low:
+
+def _walk(work: Work, calls: _Calls, low: int, high: int) -> tuple[list[tuple[int, str, int]], int]:
+    """The links, latest first, and how many dependencies were inferred.
+
+    One loop over plain lists that asks single elements: it is taken once per event of the path.
+    """
+    start, end, launch = work.start.tolist(), work.end.tolist(), work.launch.tolist()
+    previous = _previous_in_stream(work)
+    launched_at = np.where(work.launched, work.launch_start, low)
+    waited_until = np.where(previous >= 0, work.end[previous], low) if len(work) else launched_at
+    bound_by = np.maximum(launched_at, waited_until).tolist()
+    launched, waited, before = launched_at.tolist(), waited_until.tolist(), previous.tolist()
+    order = np.argsort(work.end, kind="stable")
+    by_end, ends = order.tolist(), work.end[order].tolist()
+    classes = [CLASSES[c] for c in work.kind_class.tolist()]
+    call_ends, call_starts, call_rows = calls.end, calls.start, calls.row
+
+    links: list[tuple[int, str, int]] = []
+    at, inferred, led_to = high, 0, -1
+    next_call = len(call_rows)  # calls from here on are behind the walk: none is passed twice
+    # Begin with the event that ends with the window; without one the host was the last to finish.
+    event = by_end[-1] if ends and ends[-1] >= high else -1
+    while at > low:
+        if (
+            event < 0
+        ):  # on the host: back to the last call that waited for the device, or to the window's start
+            call = min(bisect_right(call_ends, at), next_call) - 1
+            while call >= 0 and call_ends[call] > low:
+                ended = bisect_right(ends, call_ends[call]) - 1
+                if ended >= 0 and ends[ended] > call_starts[call]:
+                    event = by_end[ended]
+                    break
+                call -= 1  # the device had finished before the call: it cost the host its own time only
+            until = call_ends[call] if event >= 0 else low
+            if until < at:
+                links.append((until, "cpu", led_to))
+                at = until
             if event >= 0:
-                event, led_to = self._on_device(event)
-            else:
-                event, led_to = self._on_host(led_to)
-        return CriticalPath(self.low, self.high, tuple(reversed(self.found)), self.inferred)
-
-    def _last_event(self) -> int:
-        """The event to begin with, when the window ends with one; else the host was the last to finish."""
-        return self.by_end[-1] if self.ends and self.ends[-1] >= self.high else -1
-
-    def _take(self, until: int, bound: str, name: str, event: int) -> None:
-        """Add the stretch from `until` to where the walk is, and go there. Never past the window's start."""
-        if until < self.low:
-            until = self.low
-        if until < self.at:
-            self.found.append(Stretch(until, self.at, bound, name, event))
-            self.at = until
-
-    def _on_device(self, event: int) -> tuple[int, int]:
-        name = self.names[event] or ""
-        self._take(self.start[event], self.classes[event], name, event)
-        launched = self.launch_start[event] if self.launch[event] >= 0 else self.low
-        before = self.before[event]
-        waited = self.end[before] if before >= 0 else self.low
-        bound_by = max(launched, waited)
-        if self.at - bound_by >= KERNEL_GAP_NS:
-            other = self._ended_by(self.at)
-            if other >= 0 and other != event and self.end[other] > bound_by:
-                self.inferred += 1
-                self._take(self.end[other], "dependency", name, event)
-                return other, -1
-        if launched >= waited:
-            self._take(min(launched, self.at), "launch", name, event)
-            return -1, self.launch[event]
-        self._take(waited, "kernel_gap", name, event)
-        return before, -1
-
-    def _on_host(self, led_to: int) -> tuple[int, int]:
-        """Back to the last call that waited for the device, or to the window's start."""
-        at = min(bisect_right(self.call_end, self.at), self.next_call) - 1
-        while at >= 0 and self.call_end[at] > self.low:
-            event = self._ended_by(self.call_end[at])
-            if event >= 0 and self.end[event] > self.call_start[at]:
-                name = self.call_names[self.call_rows[at]] or ""
-                self._take(self.call_end[at], "cpu", self._leading_to(led_to), led_to)
-                self._take(self.end[event], "sync", name, self.call_rows[at])
-                self.next_call = at
-                return event, -1
-            at -= 1  # the device had finished before the call: it cost the host its own time only
-        self._take(self.low, "cpu", self._leading_to(led_to), led_to)
-        return -1, led_to
-
-    def _leading_to(self, launch: int) -> str:
-        return f"before {self.call_names[launch]}" if launch >= 0 else "at the end"
-
-    def _ended_by(self, moment: int) -> int:
-        """The event that ended last, not after `moment`; -1 when none did."""
-        at = bisect_right(self.ends, moment) - 1
-        return self.by_end[at] if at >= 0 else -1
+                until = max(end[event], low)
+                if until < at:
+                    links.append((until, "sync", call_rows[call]))
+                    at = until
+                next_call, led_to = call, -1
+            continue
+        if start[event] < at:
+            at = start[event]
+            links.append((at, classes[event], event))
+        bound = bound_by[event]
+        if at - bound >= KERNEL_GAP_NS:
+            ended = bisect_right(ends, at) - 1
+            if ended >= 0 and by_end[ended] != event and ends[ended] > bound:
+                inferred += 1
+                if ends[ended] < at:
+                    at = ends[ended]
+                    links.append((at, "dependency", event))
+                event = by_end[ended]
+                continue
+        if launched[event] >= waited[event]:
+            until = max(launched[event], low)
+            if until < at:
+                links.append((until, "launch", event))
+                at = until
+            event, led_to = -1, launch[event]
+        else:
+            if waited[event] < at:
+                at = waited[event]
+                links.append((at, "kernel_gap", event))
+            event = before[event]
+    return links, inferred
 
 
-def _previous_in_stream(work: Work) -> list[int]:
+def _previous_in_stream(work: Work) -> Array:
     """For each event the one before it in its stream that ends last; -1 for the first."""
     before = np.full(len(work), -1, np.int64)
     key = (work.process.astype(np.int64) << 40) ^ (work.device.astype(np.int64) << 32) ^ work.stream
-    for value in np.unique(key):
+    for value in distinct(key):
         rows = np.flatnonzero(key == value)
         reach = np.maximum.accumulate(work.end[rows])
         # Row that holds the running maximum so far.
@@ -175,5 +195,4 @@ def _previous_in_stream(work: Work) -> list[int]:
         # An event that starts inside a longer one does not wait for it: they overlap by intention.
         inside = work.end[rows[holder[:-1]]] > work.start[rows[1:]]
         before[rows[1:][inside]] = -1
-    result: list[int] = before.tolist()
-    return result
+    return before

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sonde.analyze.base.grouping import rows_of
 from sonde.analyze.base.intervals import Spans, Times, union
 from sonde.analyze.device.kernel_names import COMMUNICATION, COMPUTE, COPY, SYNC, classes
-from sonde.columns import Array, Table, Text
+from sonde.columns import Array, Table, Text, distinct
 
 NONE = -1
 NO_TIME = np.iinfo(np.int64).min  # launch times of an event whose launch is not in the trace
@@ -78,7 +78,7 @@ class Work:
         return self if mine.all() else self.take(mine)
 
     def streams(self) -> list[int]:
-        return [int(s) for s in np.unique(self.stream)]
+        return [int(s) for s in distinct(self.stream)]
 
 
 def device_work(kernels: Table, launches: Table) -> Work:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sonde.analyze.device.events import Work
-from sonde.columns import Array, Table
+from sonde.columns import Array, Table, distinct
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def graph_use(work: Work, kernels: Table, launches: Table) -> GraphUse:
     whole = int(length.sum())
     spent = int(length[mine].sum())
     return GraphUse(
-        graphs=len(np.unique(ids[ids > 0])),
+        graphs=len(distinct(ids[ids > 0])),
         launches=int(_launches_graph(launches).sum()),
         events=int(mine.sum()),
         device_ns=spent,

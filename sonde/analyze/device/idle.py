@@ -21,7 +21,7 @@ import numpy as np
 from sonde.analyze.base.intervals import Spans, Times, union
 from sonde.analyze.device.events import Work
 from sonde.analyze.device.kernel_names import by_name
-from sonde.columns import Array, Table
+from sonde.columns import Array, Table, distinct
 
 _AT_ONCE = re.compile(r"Wait(Event|Value|External)|Query", re.IGNORECASE)
 EDGE_SHARE, EDGE_TIMES = (
@@ -86,7 +86,7 @@ def sync_spans(launches: Table) -> dict[int, Spans]:
     rows = np.flatnonzero(waits_for_device(launches))
     thread = launches.array("thread")[rows]
     start, end = launches.array("start_ns")[rows], launches.array("end_ns")[rows]
-    return {int(t): union(start[thread == t], end[thread == t]) for t in np.unique(thread)}
+    return {int(t): union(start[thread == t], end[thread == t]) for t in distinct(thread)}
 
 
 def waits_for_device(launches: Table) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 
 from sonde.analyze.base.grouping import rows_of
 from sonde.analyze.base.intervals import Times
-from sonde.columns import Array, Table
+from sonde.columns import Array, Table, distinct
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def device_memory(memory: Table, ops: Table, top: int = 10) -> list[MemoryUse]:
     """One row per device that the trace has memory events of, host memory ("cpu") included."""
     devices = memory.text("device")
     rows = []
-    for code in np.unique(devices.codes):
+    for code in distinct(devices.codes):
         mine = np.flatnonzero(devices.codes == code)
         mine = mine[np.argsort(memory.array("time_ns")[mine], kind="stable")]
         rows.append(_use(memory.take(mine), ops, devices.values[code] if code >= 0 else "unknown", top))
@@ -107,6 +107,6 @@ def _holders(alive: Array, memory: Table, ops: Table, top: int) -> tuple[Holder,
     size = memory.array("bytes")[alive]
     found = [
         Holder(names.values[int(c)] if c >= 0 else "", int((code == c).sum()), int(size[code == c].sum()))
-        for c in np.unique(code)
+        for c in distinct(code)
     ]
     return tuple(sorted(found, key=lambda h: -h.bytes)[:top])

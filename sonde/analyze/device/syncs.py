@@ -18,7 +18,7 @@ import numpy as np
 from sonde.analyze.base.grouping import rows_of
 from sonde.analyze.device.events import Work
 from sonde.analyze.device.idle import causes, gaps, waits_for_device
-from sonde.columns import Array, Table
+from sonde.columns import Array, Table, distinct
 
 DEAD_WINDOW_NS = 100_000
 
@@ -76,7 +76,7 @@ def sync_points(work: Work, launches: Table, ops: Table) -> list[SyncPoint]:
     op_code = np.where(op_row >= 0, op_names.codes[op_row] if len(ops) else -1, -1)
     key = names.codes[rows].astype(np.int64) * (len(op_names.values) + 1) + op_code
     points = []
-    for value in np.unique(key):
+    for value in distinct(key):
         mine = key == value
         at = int(np.flatnonzero(mine)[0])
         code = int(op_code[at])

@@ -20,7 +20,7 @@ import numpy as np
 from sonde.analyze.base.intervals import Spans, intersect, subtract, union, window
 from sonde.analyze.device.events import Work
 from sonde.analyze.device.kernel_names import COMMUNICATION, COMPUTE, COPY, by_name, uses_tensor_cores
-from sonde.columns import Array, Table
+from sonde.columns import Array, Table, distinct
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def sm_efficiency(work: Work, blocks_per_sm: Array, low: int, high: int) -> floa
         return None
     level = np.minimum(blocks_per_sm[known], 1.0)
     start, end = work.start[known], work.end[known]
-    values = np.unique(level)
+    values = distinct(level)
     if len(values) > 4096 or not _overlapping(start, end):
         clipped = np.maximum(np.minimum(end, high) - np.maximum(start, low), 0)
         return float((level * clipped).sum() / (high - low))

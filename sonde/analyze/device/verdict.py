@@ -75,7 +75,10 @@ def verdict(work: Work, time: DeviceTime, idle: IdleSplit, ops: Table, device_na
     total = int(compute.durations.sum())
     math = int(compute.durations[by_name(compute.name, is_math)].sum())
     math_share = math / total if total else 0.0
-    word, evidence = bound(shares, math_share), _evidence(time, idle, shares, math_share)
+    word, evidence = (
+        bound(without_edges(shares, idle, whole), math_share),
+        _evidence(time, idle, shares, math_share),
+    )
     near = peak_shares(work, ops, device_name) if word == "compute-bound" else None
     if near is not None and near.memory_limits:
         word = "memory-bound"
@@ -84,6 +87,13 @@ def verdict(work: Work, time: DeviceTime, idle: IdleSplit, ops: Table, device_na
             f"at {near.tflops:.3g} TFLOP/s, {near.compute:.0%} of its peak",
         )
     return Verdict(time.process, time.device, word, shares, math_share, evidence)
+
+
+def without_edges(shares: dict[str, float], idle: IdleSplit, whole: int) -> dict[str, float]:
+    """The shares without the long gaps at the edges of a trace: profiling began too early or ended too late."""
+    edge = min(idle.edge_ns / whole, shares["overhead"])
+    rest = max(1 - edge, 1e-9)
+    return {k: (v - edge if k == "overhead" else v) / rest for k, v in shares.items()}
 
 
 def bound(shares: dict[str, float], math_share: float) -> str:
@@ -105,6 +115,10 @@ def _evidence(
         f"{idle.sync_ns / ms:.1f} after a synchronisation, {idle.kernel_ns / ms:.1f} between queued kernels, "
         f"{idle.other_ns / ms:.1f} other",
     ]
+    if idle.edge_ns > 0.01 * time.window_ns:
+        lines.append(
+            f"{idle.edge_ns / ms:.1f} ms of the wait for a launch at the edges of the trace, set apart"
+        )
     if shares["input"] > 0.01:
         lines.append(f"idle while the program waits for its data loader: {shares['input']:.1%} of the time")
     if time.communication_ns:

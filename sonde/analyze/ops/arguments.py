@@ -46,24 +46,19 @@ class Arguments:
     types: list[str]
     values: list[str]
 
+    @functools.cached_property
+    def tensors(self) -> list[Dims | None]:
+        """By position the shape of a tensor argument; None when it is none, or a list."""
+        return [_dims(shape, kind) for shape, kind in zip(self.shapes, self.types, strict=False)]
+
     def dims(self, index: int) -> Dims | None:
         """Shape of a tensor argument; None when it is none, or a list."""
-        if not self.is_tensor(index):
-            return None
-        shape = self.shapes[index]
-        if not isinstance(shape, list) or not all(isinstance(d, int) and d >= 0 for d in shape):
-            return None
-        return tuple(shape)
-
-    def is_tensor(self, index: int) -> bool:
-        return (
-            index < len(self.shapes) and index < len(self.types) and self.types[index].lower() in TYPE_BYTES
-        )
+        return self.tensors[index] if index < len(self.tensors) else None
 
     def size_bytes(self, index: int) -> float:
         """Bytes of a tensor argument, 0 when it is none."""
         dims = self.dims(index)
-        return 0.0 if dims is None else math.prod(dims) * TYPE_BYTES[self.types[index].lower()]
+        return 0.0 if dims is None else math.prod(dims) * self.element_bytes(index)
 
     def element_bytes(self, index: int = 0) -> int:
         return TYPE_BYTES.get(self.types[index].lower(), 0) if index < len(self.types) else 0
@@ -89,7 +84,13 @@ class Arguments:
 
     @property
     def tensor_count(self) -> int:
-        return sum(self.dims(i) is not None for i in range(len(self.shapes)))
+        return sum(dims is not None for dims in self.tensors)
+
+
+def _dims(shape: Any, kind: str) -> Dims | None:
+    if not isinstance(shape, list) or kind.lower() not in TYPE_BYTES:
+        return None
+    return tuple(shape) if all(isinstance(d, int) and d >= 0 for d in shape) else None
 
 
 def parse(shapes: str | None, types: str | None, values: str | None) -> Arguments | None:

@@ -18,6 +18,7 @@ trace does not say whether it is causal.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -68,18 +69,24 @@ def op_costs(ops: Table) -> OpCosts:
     if not len(rows):
         return costs
     inverse, first = group(*(c.codes[rows] for c in columns))
-    found, sizes, matrix = [], [], []
-    for row in rows[first].tolist():
-        name, *texts = (c[row] for c in columns)
-        plain, arguments = _plain(name or ""), parse(*texts)
-        found.append(COUNTERS[plain](arguments) if arguments else UNKNOWN)
-        sizes.append(arguments.element_bytes(OPERAND.get(plain, 0)) if arguments else 0)
-        matrix.append(plain in MATRIX)
-    costs.flops[rows] = np.array([c.flops for c in found])[inverse]
-    costs.bytes[rows] = np.array([c.bytes for c in found])[inverse]
-    costs.item_bytes[rows] = np.array(sizes)[inverse]
-    costs.is_matrix[rows] = np.array(matrix)[inverse]
+    calls = zip(*(c.take(rows[first]).tolist() for c in columns), strict=True)
+    found = [_worked_out(*call) for call in calls]
+    for column, values in zip(
+        (costs.flops, costs.bytes, costs.item_bytes, costs.is_matrix), zip(*found, strict=True), strict=True
+    ):
+        column[rows] = np.array(values)[inverse]
     return costs
+
+
+@functools.lru_cache(maxsize=1 << 15)  # the tables are linked first and looked at later: the same calls again
+def _worked_out(
+    name: str, shapes: str | None, types: str | None, values: str | None
+) -> tuple[float, float, int, bool]:
+    """FLOPs, bytes, bytes of an element, is it matrix work: of one call of a counted operator."""
+    plain, arguments = _plain(name), parse(shapes, types, values)
+    cost = COUNTERS[plain](arguments) if arguments else UNKNOWN
+    size = arguments.element_bytes(OPERAND.get(plain, 0)) if arguments else 0
+    return cost.flops, cost.bytes, size, plain in MATRIX
 
 
 def _plain(name: str) -> str:
@@ -202,15 +209,16 @@ def _elementwise(per_element: float, outputs: int = 1, large: int | None = None)
     """Every tensor argument (or the first `large`) is read, the broadcast result written."""
 
     def count(arguments: Arguments) -> Cost:
-        tensors = [i for i in range(len(arguments.shapes)) if arguments.dims(i) is not None]
+        tensors = [(i, dims) for i, dims in enumerate(arguments.tensors) if dims is not None]
         if not tensors:
             return UNKNOWN
-        shapes = [arguments.dims(i) or () for i in tensors[:large]]
-        elements = _broadcast(shapes)
+        elements = _broadcast([dims for _, dims in tensors[:large]])
         if elements is None:
             return UNKNOWN
-        size = sum(arguments.size_bytes(i) for i in tensors)
-        return Cost(per_element * elements, size + outputs * elements * arguments.element_bytes(tensors[0]))
+        size = sum(float(math.prod(dims) * arguments.element_bytes(i)) for i, dims in tensors)
+        return Cost(
+            per_element * elements, size + outputs * elements * arguments.element_bytes(tensors[0][0])
+        )
 
     return count
 
@@ -227,6 +235,8 @@ def _copy(arguments: Arguments) -> Cost:
 
 
 def _broadcast(shapes: list[Dims]) -> int | None:
+    if all(shape == shapes[0] for shape in shapes):
+        return math.prod(shapes[0])
     rank = max(map(len, shapes))
     total = 1
     for axis in range(1, rank + 1):

@@ -19,11 +19,14 @@ import numpy as np
 from sonde.analyze.base.grouping import parent_rows, rows_of
 from sonde.analyze.base.nesting import parents, skip, sum_children, sum_up, timeline
 from sonde.analyze.ops.taken import MARKED_NS, taken_from_calls
-from sonde.columns import Array, Column, Interner, Table, Text
+from sonde.columns import Array, Column, Interner, Table, Text, distinct
 from sonde.errors import UsageError
 
 GROUPINGS = ("name", "shape", "module", "line", "thread", "phase")
 CALLS = ("op", "backward", "compiled")
+PRINTED = (
+    "printed"  # a call whose libraries printed theirs (`sonde.link.printed_calls`): in no table of times
+)
 KINDS = (*CALLS, "annotation")
 # What torch.profiler itself leaves out of its tables.
 BOOKKEEPING = (
@@ -197,7 +200,7 @@ def op_phases(ops: Table, marks: Table | None, threads: Table | None) -> Text:
     phases = marks.take(marks.text("kind").equals("phase"))
     names = phases.text("name")
     process = _op_process(ops, threads)
-    for number in np.unique(phases.array("process")):
+    for number in distinct(phases.array("process")):
         rows = np.flatnonzero(phases.array("process") == number)
         start, end = phases.array("start_ns"), phases.array("end_ns")
         one_thread = np.zeros(len(phases), np.int64)

@@ -22,6 +22,7 @@ FEWEST_ALIKE = 3  # stretches of an operator below which none of them is usual
 UNDISTURBED = (
     0.2  # quantile of their lengths: where most calls are disturbed, the shorter ones tell what one takes
 )
+MOST_PARTS = 64  # of a call, between its callees, that are told apart
 LEAST_EXCESS_NS = 50_000.0  # less than any other program runs for
 MARKED_NS = 500_000  # a call from which so much was taken is marked
 
@@ -44,9 +45,18 @@ def taken_from_calls(ops: Table, samples: Table) -> Array:
         lasting = last > first
         first, last, owner = first[lasting], last[lasting], line.row[:-1][lasting]
         if len(first):
-            alike = np.where(owner >= 0, kind[np.maximum(owner, 0)], -1)
+            alike = np.where(owner >= 0, kind[np.maximum(owner, 0)] * MOST_PARTS + _part(owner), -1)
             _place(result, pieces, first, last, owner, _usual(alike, (last - first).astype(np.float64)))
     return np.rint(result).astype(np.int64)
+
+
+def _part(owner: Array) -> Array:
+    """Which part of its call each stretch is: before its first callee, after it, and so on. Those are not alike."""
+    order = np.argsort(owner, kind="stable")
+    _, first, count = np.unique(owner[order], return_index=True, return_counts=True)
+    result = np.empty(len(owner), np.int64)
+    result[order] = np.arange(len(owner)) - np.repeat(first, count)
+    return np.minimum(result, MOST_PARTS - 1)
 
 
 def _usual(alike: Array, length: Array) -> Array:

@@ -67,7 +67,7 @@ def reorders(primitives: Table) -> Table:
     classes = ["weights", "activations", "dtype", "other"]
     of_value = [classes.index(reorder_class(value)) for value in layouts.values]
     codes = np.array([*of_value, 3], np.int32)[layouts.codes]
-    table = summarize(rows.with_columns(**{"class": Text(codes, classes)}), ("class", "layouts", "shape"))
+    table = summarize(rows.with_columns(what=Text(codes, classes)), ("what", "layouts", "shape"))
     return Table("reorders", table.columns)
 
 

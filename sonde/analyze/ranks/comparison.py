@@ -1,6 +1,6 @@
 """All ranks together: the object behind `sonde show REC gpu`.
 
-Enters: one `RankSummary` per rank. Leaves: `GpuSummary` and its JSON with the documented keys.
+Enters: one `RankSummary` per rank. Leaves: `GpuSummary` and the answer made of it (`answer.py`).
 This is the reduce step: it sees summaries only, so it costs the same for 8 ranks of 1 GB as of 1 MB.
 """
 
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sonde.analyze.device.verdict import LOSS_SHARE, bound
+from sonde.analyze.device.verdict import LOSS_SHARE, bound, without_edges
 from sonde.analyze.ranks.alignment import Alignment, align
+from sonde.analyze.ranks.answer import GpuAlignment, GpuAnswer, GpuDevice, GpuStraggler
 from sonde.analyze.ranks.details import ROWS, rank_details
 from sonde.analyze.ranks.stragglers import Straggler, last_arrivals, stragglers, waiting_ns
-from sonde.analyze.ranks.summary import RankSummary
+from sonde.analyze.ranks.summary import DeviceSummary, RankSummary
 
 
 @dataclass(frozen=True)
@@ -27,41 +27,42 @@ class GpuSummary:
     waiting_ns: dict[int, int]
     last_arrivals: dict[int, int]
 
-    def to_json(self, rows: int = ROWS) -> dict[str, Any]:
-        """The keys of `show gpu --json`, as docs/reference has them; `rows` of each list of a rank."""
-        return {
-            "devices": [
-                _device(rank, at, self.waiting_ns.get(rank.rank))
-                for rank in self.ranks
-                for at in range(len(rank.devices))
-            ],
-            "stragglers": [
-                {
-                    "rank": s.rank,
-                    "cause": s.cause,
-                    "last_arrivals": s.last_arrivals,
-                    "shared_collectives": s.shared,
-                    "waiting_ms": s.waiting_ns / 1e6,
-                    "peers_waiting_ms": s.peers_waiting_ns / 1e6,
-                    "caused_ms": s.caused_ns / 1e6,
-                    "evidence": s.evidence,
-                }
+    def devices(self) -> list[GpuDevice]:
+        """One row per device of each rank."""
+        return [_device(r, d, self.waiting_ns.get(r.rank)) for r in self.ranks for d in r.devices]
+
+    def answer(self, rows: int = ROWS) -> GpuAnswer:
+        """What `show gpu` prints; `rows` of each list of a rank."""
+        return GpuAnswer(
+            devices=self.devices(),
+            stragglers=[
+                GpuStraggler(
+                    rank=s.rank,
+                    cause=s.cause,
+                    last_arrivals=s.last_arrivals,
+                    shared_collectives=s.shared,
+                    waiting_ms=s.waiting_ns / 1e6,
+                    peers_waiting_ms=s.peers_waiting_ns / 1e6,
+                    caused_ms=s.caused_ns / 1e6,
+                    evidence=s.evidence,
+                )
                 for s in self.stragglers
             ],
-            "alignment": {
-                "aligned": self.alignment.aligned,
-                "reason": self.alignment.refused or None,
-                "shared_collectives": self.alignment.shared,
-                "uncertainty_us": self.alignment.uncertainty_ns / 1e3,
-                "offset_us": {
-                    str(r): o / 1e3
-                    for r, o in zip(self.alignment.ranks, self.alignment.offsets_ns, strict=True)
-                },
-                "waiting_ms": {str(r): w / 1e6 for r, w in self.waiting_ns.items()},
-                "last_arrivals": {str(r): n for r, n in self.last_arrivals.items()},
-            },
-            "ranks": [rank_details(rank, rows) for rank in self.ranks],
-        }
+            alignment=self._alignment(),
+            ranks=[rank_details(rank, rows) for rank in self.ranks],
+        )
+
+    def _alignment(self) -> GpuAlignment:
+        found = self.alignment
+        return GpuAlignment(
+            aligned=found.aligned,
+            reason=found.refused or None,
+            shared_collectives=found.shared,
+            uncertainty_us=found.uncertainty_ns / 1e3,
+            offset_us={str(r): o / 1e3 for r, o in zip(found.ranks, found.offsets_ns, strict=True)},
+            waiting_ms={str(r): w / 1e6 for r, w in self.waiting_ns.items()},
+            last_arrivals={str(r): n for r, n in self.last_arrivals.items()},
+        )
 
 
 def gpu_summary(ranks: Sequence[RankSummary]) -> GpuSummary:
@@ -85,40 +86,42 @@ def bound_with_waiting(shares: dict[str, float], math_share: float, waiting: flo
     return word if lost >= LOSS_SHARE else bound(shares, math_share)
 
 
-def _device(rank: RankSummary, at: int, waiting_ns: int | None) -> dict[str, Any]:
-    device = rank.devices[at]
+def _device(rank: RankSummary, device: DeviceSummary, waiting_ns: int | None) -> GpuDevice:
     time, idle, shares = device.time, device.idle, device.verdict.shares
     waited = waiting_ns or 0
-    return {
-        "rank": rank.rank,
-        "device": time.device,
-        "events": time.events,
-        "window_ms": time.window_ns / 1e6,
-        "busy_ms": time.busy_ns / 1e6,
-        "idle_ms": time.idle_ns / 1e6,
-        "compute_ms": time.compute_ns / 1e6,
-        "communication_ms": time.communication_ns / 1e6,
-        "copy_ms": time.copy_ns / 1e6,
-        "overlap_ms": time.overlap_ns / 1e6,
-        "kernels_without_launch": device.skew.without_launch,
-        "kernels_launched_before_trace": device.skew.before_trace,
-        "launched_before_trace_ms": device.skew.before_trace_ns / 1e6,
-        "kernels_before_launch": device.skew.before_launch,
-        "skew_us": device.skew.worst_ns / 1e3,
-        "idle_split_ms": {
-            "host": idle.host_ns / 1e6,
-            "kernel": idle.kernel_ns / 1e6,
-            "sync": idle.sync_ns / 1e6,
-            "other": idle.other_ns / 1e6,
-        },
-        "sm_efficiency": time.sm_efficiency,
-        "occupancy_percent": time.occupancy,
-        "tensor_core_share": time.tensor_core_share,
-        "max_queue_depth": device.max_queue_depth,
-        "mean_queue_depth": device.mean_queue_depth,
-        "waiting_ms": None if waiting_ns is None else waiting_ns / 1e6,
-        "transfer_ms": None if waiting_ns is None else (time.communication_ns - waiting_ns) / 1e6,
-        "bound": bound_with_waiting(shares, device.verdict.math_share, waited / max(time.window_ns, 1)),
-        "shares": shares,
-        "evidence": list(device.verdict.evidence),
-    }
+    return GpuDevice(
+        rank=rank.rank,
+        process=time.process,
+        device=time.device,
+        events=time.events,
+        window_ms=time.window_ns / 1e6,
+        busy_ms=time.busy_ns / 1e6,
+        idle_ms=time.idle_ns / 1e6,
+        compute_ms=time.compute_ns / 1e6,
+        communication_ms=time.communication_ns / 1e6,
+        copy_ms=time.copy_ns / 1e6,
+        overlap_ms=time.overlap_ns / 1e6,
+        idle_host_ms=idle.host_ns / 1e6,
+        idle_kernel_ms=idle.kernel_ns / 1e6,
+        idle_sync_ms=idle.sync_ns / 1e6,
+        idle_other_ms=idle.other_ns / 1e6,
+        kernels_without_launch=device.skew.without_launch,
+        kernels_launched_before_trace=device.skew.before_trace,
+        launched_before_trace_ms=device.skew.before_trace_ns / 1e6,
+        kernels_before_launch=device.skew.before_launch,
+        skew_us=device.skew.worst_ns / 1e3,
+        sm_efficiency=time.sm_efficiency,
+        occupancy_percent=time.occupancy,
+        tensor_core_share=time.tensor_core_share,
+        max_queue_depth=device.max_queue_depth,
+        mean_queue_depth=device.mean_queue_depth,
+        waiting_ms=None if waiting_ns is None else waiting_ns / 1e6,
+        transfer_ms=None if waiting_ns is None else (time.communication_ns - waiting_ns) / 1e6,
+        bound=bound_with_waiting(
+            without_edges(shares, idle, max(time.window_ns, 1)),
+            device.verdict.math_share,
+            waited / max(time.window_ns, 1),
+        ),
+        shares=dict(shares),
+        evidence=list(device.verdict.evidence),
+    )

@@ -36,7 +36,8 @@ class RankTimes:
     idle_ns: int
     idle_host_ns: int  # idle because the host had not launched yet, waiting in sync calls included
     loading_ns: int  # data loading while the device did nothing
-    cpu_exec_ns: int  # operators on the host while the device did nothing
+    operators_ns: int  # operators on the host while the device did nothing; annotations are none
+    regions: tuple[tuple[str, int], ...] = ()  # of the program, around that time, longest first
 
 
 @dataclass(frozen=True)
@@ -137,11 +138,26 @@ def _cause(rank: int, times: dict[int, RankTimes]) -> tuple[str, str]:
     return cause, (
         f"device idle {share('idle_ns', mine):.1%} of its window (peers {_median('idle_ns', peers):.1%}), "
         f"waiting for the host {share('idle_host_ns', mine):.1%} ({_median('idle_host_ns', peers):.1%}), "
-        f"operators on the CPU meanwhile {share('cpu_exec_ns', mine):.1%} "
-        f"({_median('cpu_exec_ns', peers):.1%}), "
+        f"operators on the CPU meanwhile {share('operators_ns', mine):.1%} "
+        f"({_median('operators_ns', peers):.1%}), "
         f"compute {share('compute_ns', mine):.1%} ({_median('compute_ns', peers):.1%}), "
         f"communication {share('communication_ns', mine):.1%} ({_median('communication_ns', peers):.1%})"
+        f"{_region(mine, peers)}"
     )
+
+
+def _region(mine: RankTimes, peers: list[RankTimes]) -> str:
+    """The region in which the rank's host was longest beyond its peers while the device had nothing to do."""
+    window = max(mine.window_ns, 1)
+
+    def others(name: str) -> float:
+        return float(np.median([dict(p.regions).get(name, 0) / max(p.window_ns, 1) for p in peers]))
+
+    excess = {name: ns / window - others(name) for name, ns in mine.regions}
+    best = max(excess, key=lambda name: excess[name], default="")
+    if not best or excess[best] < MIN_SHARE:
+        return ""
+    return f"; the host was in {best!r} {dict(mine.regions)[best] / window:.1%} of it ({others(best):.1%})"
 
 
 def _median(part: str, of: list[RankTimes]) -> float:

@@ -8,7 +8,7 @@ summaries alone, so the big tables never leave the process that read them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from sonde.analyze.device.syncs import DeadWindow, SyncPoint, dead_windows, sync
 from sonde.analyze.device.time import DeviceTime, device_times
 from sonde.analyze.device.verdict import Verdict, verdict
 from sonde.analyze.ranks.collectives import Collectives, collectives
+from sonde.analyze.ranks.host_idle import HostIdle, host_idle
 from sonde.analyze.ranks.stragglers import RankTimes
 from sonde.analyze.steps.breakdown import StepBreakdown, mean_parts_ns, step_breakdown
 from sonde.analyze.steps.trace import trace_steps
@@ -99,6 +100,9 @@ class RankSummary:
     graphs: GraphUse
     achieved: Achieved
     path_ns: dict[str, int]  # length of the critical path of the whole trace, by what bounds it
+    host_idle: HostIdle = field(
+        default_factory=HostIdle
+    )  # what the host did while the device had nothing to do
     cut: str = ""  # why the file is known to be incomplete
 
     @property
@@ -120,7 +124,8 @@ class RankSummary:
             idle_ns=sum(d.time.idle_ns for d in self.devices),
             idle_host_ns=sum(d.idle.host_ns + d.idle.sync_ns for d in self.devices),
             loading_ns=int(parts.get("DataLoader", 0.0) * steps),
-            cpu_exec_ns=int(parts.get("CPU Exec", 0.0) * steps),
+            operators_ns=self.host_idle.operators_ns,
+            regions=self.host_idle.regions,
         )
 
 
@@ -190,6 +195,7 @@ def summarise(one: RankTables) -> RankSummary:
         ),
         graphs=graph_use(work, kernels, launches),
         achieved=achieved(work, ops, one.device_name, end_ns - start_ns, calls),
+        host_idle=host_idle(work, ops),
         path_ns=critical_path(work, launches, start_ns, end_ns).by_bound_ns if len(work) else {},
     )
 

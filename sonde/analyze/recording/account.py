@@ -59,19 +59,6 @@ class Account:
     def is_surplus(self) -> bool:
         return self.surplus_ns > self.processes * _SURPLUS_NS + _SURPLUS_SHARE * (self.whole_ns or 0)
 
-    def as_json(self) -> dict[str, object]:
-        """`cpu_s` of `sonde show REC quality --json`."""
-        return {
-            "sampled": self.sampled_ns / 1e9,
-            "rusage": self.whole_ns / 1e9 if self.whole_ns else None,
-            "share": self.share,
-            "spread": self.spread_ns / 1e9,
-            "unplaced": self.unplaced_ns / 1e9,
-            "unsampled": self.unsampled_ns / 1e9,
-            "missing": self.missing_ns / 1e9 if self.is_missing else 0.0,
-            "processes": {"all": self.processes, "unsampled": self.unsampled, "unknown": self.unknown},
-        }
-
 
 def account(tables: Mapping[str, Table]) -> Account:
     """The account of a recording."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sonde.analyze.ops.table import PRINTED as PRINTED_CALL
 from sonde.analyze.recording.undisturbed import window_effect
 from sonde.columns import Table
 
@@ -29,9 +30,11 @@ def notes(details: Mapping[str, Any], options: Mapping[str, Any], table: Callabl
     else:
         why = cut(table("losses"))
         lines = [f"the trace is incomplete: {why}"] if why else []
-    if options.get("primitives") and len(table("primitives")) and len(table("ops")):
+    # Where only some windows printed, their calls are set apart (`sonde.link.printed_calls`).
+    apart = table("ops").text("kind").equals(PRINTED_CALL).any()
+    if options.get("primitives") and len(table("primitives")) and len(table("ops")) and not apart:
         lines.append(PRINTED)
-    effect = window_effect(table("marks"), table("counters"))
+    effect = window_effect(table("marks"), table("counters"), table("samples"), table("threads"))
     if effect is not None and effect.sentence:
         lines.append(effect.sentence)
     return lines

@@ -8,6 +8,7 @@ Two ways, the better one that the data allows:
   thread, which works in both kinds of block, is added as its clock measured it.
 - `accounted`: CPU time that the agent measured in its handlers and its own thread, plus the
   kernel's part per sample, which depends on the engine and is known only within bounds: hence the interval.
+What the profiling windows cost, by their own account, is added to either.
 """
 
 from __future__ import annotations
@@ -40,11 +41,24 @@ class Overhead:
     high: float | None = None
     method: str = "unknown"
     pairs: int = 0  # of blocks that were compared
+    windows: float = 0.0  # the part of `share` that is the profiling windows'
 
 
 def overhead_of(counters: Table, marks: Table, cpu_ns: int, engine: str = "perf") -> Overhead:
     """`cpu_ns`: CPU time of the program, the agent's part included. `engine`: what sampled it, as `processes` says."""
-    return _by_blocks(counters, marks, cpu_ns) or _accounted(counters, cpu_ns, engine.partition("+")[0])
+    found = _by_blocks(counters, marks, cpu_ns) or _accounted(counters, cpu_ns, engine.partition("+")[0])
+    if found.share is None or found.low is None or found.high is None:
+        return found
+    windows = min(_windows_ns(marks) / max(cpu_ns, 1), 1.0)
+    share, low, high = (min(one + windows, 1.0) for one in (found.share, found.low, found.high))
+    return Overhead(share, low, high, found.method, found.pairs, windows)
+
+
+def _windows_ns(marks: Table) -> int:
+    """CPU time that the profiling windows took: to start, stop and save, and their steps' slowdown."""
+    told = marks.text("extra").tolist()
+    rows = np.flatnonzero(marks.text("kind").equals("window")).tolist()
+    return sum(max(json_text.whole(json_text.object_of(told[row]).get("cost_ns"), 0), 0) for row in rows)
 
 
 def _by_blocks(counters: Table, marks: Table, cpu_ns: int) -> Overhead | None:
@@ -86,7 +100,7 @@ def _differences(marks: Table) -> Iterator[float]:
 
 
 def _log_rates(blocks: Table, steps: Table, windows: Table) -> npt.NDArray[np.float64]:
-    """Logarithm of steps per CPU second for each block; NaN where too few, or a deep window disturbed it."""
+    """Logarithm of steps per CPU second for each block; NaN where too few, or a profiling window disturbed it."""
     order = np.argsort(steps.array("start_ns"), kind="stable")
     start, end = steps.array("start_ns")[order], steps.array("end_ns")[order]
     length = np.maximum(end - start, 1)

@@ -1,7 +1,7 @@
 """How good a recording is, by its own tables: what was lost, attributed and spent.
 
-In: the tables processes, threads, frames, stacks, samples, counters, marks and losses. Out:
-the object of `sonde show REC quality --json`. `attributed` shares are of on-CPU time in samples with a stack: each
+In: the tables processes, threads, frames, stacks, samples, counters, marks and losses. Out: a
+`Quality`, which `sonde show REC quality` shows. `attributed` shares are of on-CPU time in samples with a stack: each
 sample counts by the time that it stands for. Shares that judge stack walks count samples.
 CPU time that no sample stands for (residual) counts in `cpu_s` alone, which is `sonde.analyze.recording.account`'s.
 """
@@ -17,11 +17,12 @@ import numpy.typing as npt
 
 from sonde.analyze.recording.account import Account, account
 from sonde.analyze.recording.overhead import Overhead, overhead_of
+from sonde.analyze.samples.stack_index import OBSERVERS
 from sonde.columns import Table
 
 Mask = npt.NDArray[np.bool_]
 _NOT_THE_USERS = re.compile(
-    r"/(?:site|dist)-packages/|/sonde/record/|/lib/python3\.\d+/|^<frozen |^<string>$|^\?$"
+    r"/(?:site|dist)-packages/|" + OBSERVERS + r"|/lib/python3\.\d+/|^<frozen |^<string>$|^\?$"
 )
 
 
@@ -62,28 +63,6 @@ class Quality:
     heuristic: float | None  # share of samples with a step found by a heuristic
     per_sample: PerSample | None  # None: recorded by another tool
     anchor_missed: float | None  # share of checked walks that missed the interpreter's frame
-
-    def as_json(self) -> dict[str, object]:
-        """The documented keys."""
-        return {
-            "samples": self.samples,
-            "engines": self.engines,
-            "waits": self.waits,
-            "duration_s": self.duration_s,
-            "cpu_s": self.cpu.as_json(),
-            "lost": self.lost,
-            "overhead": {
-                "share": self.overhead.share,
-                "low": self.overhead.low,
-                "high": self.overhead.high,
-                "method": self.overhead.method,
-                "pairs": self.overhead.pairs,
-            },
-            "per_sample": vars(self.per_sample) if self.per_sample else None,
-            "attributed": {name: vars(group) for name, group in self.attributed.items()},
-            "heuristic": self.heuristic,
-            "anchor_missed": self.anchor_missed,
-        }
 
 
 def quality(tables: Mapping[str, Table]) -> Quality:

@@ -20,9 +20,10 @@ import numpy.typing as npt
 from sonde.analyze.base.nesting import by_value
 from sonde.columns import Array, Table
 
-DISTURBED = 0.20  # of a deep window (sonde/record/inside/windows.py takes it again)
+DISTURBED = 0.20  # of a profiling window (sonde/record/inside/windows.py takes it again)
 LEVEL_NS = 1_000_000_000  # ten looks: what was taken within it is known well
 MATTERS = 0.10  # of a thread's time: from here on it is said, and figures are of the rest
+PASS_NS = 500_000_000  # and otherwise; more than fits into a short look was found by a long one
 LOOK_NS = 100_000_000  # the agent's looks while much is taken away (native/agent/waits)
 
 
@@ -70,7 +71,8 @@ def pieces_of(samples: Table, thread: int) -> Pieces:
         return NOTHING
     summed = np.add.reduceat(weight[order], first).astype(np.int64)
     following = np.append(start[1:], np.iinfo(np.int64).max)
-    end = np.minimum(start + np.maximum(summed, LOOK_NS), following)
+    looked = np.where(summed > LOOK_NS, np.maximum(summed, PASS_NS), LOOK_NS)
+    end = np.minimum(start + looked, following)
     return Pieces(start, end, summed)
 
 
@@ -200,15 +202,24 @@ def _scheduling(marks: Table) -> dict[str, Any]:
     return {}
 
 
-def disturbed_windows(marks: Table) -> dict[str, float] | None:
-    """Deep windows that say how much was taken from them: `count`, `disturbed`, `most_taken`; None: none says it."""
+@dataclass(frozen=True)
+class DisturbedWindows:
+    """Profiling windows that say how much was taken from them."""
+
+    count: int
+    disturbed: int
+    most_taken: float  # the largest share of a window in which its thread was ready but off the CPU
+
+
+def disturbed_windows(marks: Table) -> DisturbedWindows | None:
+    """None: no window says it."""
     shares = [
         share for text in _extras(marks, "window") if (share := _number(text.get("taken_share"))) is not None
     ]
     if not shares:
         return None
     much = sum(share > DISTURBED for share in shares)
-    return {"count": len(shares), "disturbed": much, "most_taken": max(shares)}
+    return DisturbedWindows(len(shares), much, max(shares))
 
 
 def _extras(marks: Table, kind: str) -> Iterator[dict[str, Any]]:

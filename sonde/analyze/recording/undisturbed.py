@@ -1,28 +1,32 @@
-"""Are the steps after the last deep window like those before the first? Time, CPU time and page faults of each side.
+"""Are the steps after the last profiling window like those before the first? Time, CPU time, page faults.
 
-In: `marks` (steps, and windows with what was read before the first) and `counters`. Out: an `Effect` of the process
+In: `marks` (steps, and windows with what was read before the first), `counters`, and `samples` and `threads` where
+busy-waiting shall not count. Out: an `Effect` of the process
 with the most steps, None when a side is too short to tell.
 
 A window runs torch's profiler inside the program. What that leaves behind may change what follows: a block on
 top of the heap keeps glibc from giving memory back, and page faults are gone. Before the windows the observer reads the
 process's counters at the end of each step, afterwards the agent's readings (several a second) are divided by the steps
-between them. A program may change by itself as well, so a difference is said, not blamed.
+between them; readings with other work between them (validation) are left out. CPU time is without busy-waiting, which
+grows with what other programs do. A program may change by itself as well, so a difference is said, not blamed.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from sonde.columns import Array, Table
+from sonde.analyze.base.intervals import union
+from sonde.columns import Array, Table, distinct
 
 FEWEST_BEFORE, FEWEST_AFTER = 3, 4
+AT_THE_END_NS = 1_000_000  # a reading so near to the end of a step is of that step
 STEPS_IN_A_ROW = (
     3.0  # readings in the middle of one long step (a full garbage collection) say nothing of a step
 )
+STEPS_ALONE = 0.9  # of the time between two readings: with less in training steps other work is in it
 LEAST_CHANGE = 0.15  # of CPU time per step
 LEAST_Z = 2.3  # of a rank sum: one in a hundred by chance
 FAULT_NS = 700  # what a page fault costs at least
@@ -61,53 +65,79 @@ class Effect:
             return ""
         said = ", ".join(parts[name] for name in self.differs)
         return (
-            f"steps after the deep windows differ from those before: {said} per step. The program may have "
+            f"steps after the profiling windows differ from those before: {said} per step. The program may have "
             "changed by itself; sonde run --window none records it without windows"
         )
 
-    def as_json(self) -> dict[str, Any]:
-        """`undisturbed` of `show quality`."""
-        return {
-            "before": self.before.__dict__,
-            "after": self.after.__dict__,
-            "differs": list(self.differs),
-            "sentence": self.sentence or None,
-        }
 
-
-def window_effect(marks: Table, counters: Table) -> Effect | None:
+def window_effect(
+    marks: Table, counters: Table, samples: Table | None = None, threads: Table | None = None
+) -> Effect | None:
     """Of the process with the most steps among those that had a window."""
     kinds = marks.text("kind")
     windows = kinds.equals("window") & ~marks.text("name").matches(("open", "primitives"))
     steps = kinds.equals("step")
     process = marks.array("process")
-    had = np.unique(process[windows])
+    had = distinct(process[windows])
     if not len(had):
         return None
     chosen = int(max(had, key=lambda p: int((steps & (process == p)).sum())))
     mine = process == chosen
-    before = _before(marks.take(windows & mine))
+    before = _before(marks.take(windows & mine), np.sort(marks.array("end_ns")[steps & mine]))
     last_ns = int(marks.array("end_ns")[windows & mine].max())
     after = _after(marks.take(steps & mine), counters.take(counters.array("process") == chosen), last_ns)
     if before is None or after is None:
         return None
-    return _judged(before, after)
+    if samples is not None and threads is not None:
+        own_threads = threads.array("thread")[threads.array("process") == chosen]
+        own = samples.take(np.isin(samples.array("thread"), own_threads))
+        for side in (before, after):
+            side.rows[:, 2] *= 1 - _busy_waiting(own, side.start_ns, side.end_ns)
+    return _judged(before.rows, after.rows)
 
 
-def _before(windows: Table) -> Array | None:
-    """Rows of (steps, ns, cpu_ns, faults), one per step."""
+@dataclass(frozen=True)
+class _Read:
+    """Rows of (steps, ns, cpu_ns, faults), and when they were read."""
+
+    rows: Array
+    start_ns: float
+    end_ns: float
+
+
+def _busy_waiting(samples: Table, start_ns: float, end_ns: float) -> float:
+    """Share of the CPU time between two moments in which threads of a pool waited for work or for each other."""
+    time, state = samples.array("time_ns"), samples.text("state")
+    inside = (time >= start_ns) & (time < end_ns) & ~state.equals("waiting")
+    weight = np.maximum(samples.array("weight_ns"), 0)
+    whole = float(weight[inside].sum())
+    return float(weight[inside & state.matches(("spinning", "imbalance"))].sum()) / whole if whole else 0.0
+
+
+def _before(windows: Table, ends: Array) -> _Read | None:
+    """One row per step; `ends` of the steps, in the order of time.
+
+    While nothing has trained yet, the observer reads at the ends of module calls; those may be no steps.
+    """
     for text in windows.text("extra").tolist():
         try:
             kept = np.asarray(json.loads(text or "{}").get("before", []), np.float64)
         except (ValueError, AttributeError, TypeError):
             continue
-        if kept.ndim == 2 and kept.shape[1] == 3 and len(kept) > FEWEST_BEFORE:
-            return np.column_stack((np.ones(len(kept) - 1), np.diff(kept, axis=0)))
+        if kept.ndim != 2 or kept.shape[1] != 3 or not len(ends):
+            continue
+        done = np.searchsorted(ends, kept[:, 0], "right")
+        near = np.abs(ends[np.maximum(done - 1, 0)] - kept[:, 0]) <= AT_THE_END_NS
+        near |= np.abs(ends[np.minimum(done, len(ends) - 1)] - kept[:, 0]) <= AT_THE_END_NS
+        kept = kept[near]
+        if len(kept) > FEWEST_BEFORE:
+            rows = np.column_stack((np.ones(len(kept) - 1), np.diff(kept, axis=0)))
+            return _Read(rows, float(kept[0, 0]), float(kept[-1, 0]))
     return None
 
 
-def _after(steps: Table, counters: Table, last_ns: int) -> Array | None:
-    """Rows of (steps, ns, cpu_ns, faults), one per interval between readings after the windows."""
+def _after(steps: Table, counters: Table, last_ns: int) -> _Read | None:
+    """One row per interval between readings after the windows."""
     end = np.sort(steps.array("end_ns"))
     end = end[end > last_ns]
     if len(end) < FEWEST_AFTER + 1:
@@ -118,7 +148,7 @@ def _after(steps: Table, counters: Table, last_ns: int) -> Array | None:
     for name in ("cpu_user_ns", "cpu_system_ns", "minor_faults"):
         own = names.equals(name)
         readings[name] = (time[own], value[own])
-    moments = np.unique(readings["minor_faults"][0])
+    moments = distinct(readings["minor_faults"][0])
     moments = moments[(moments >= end[0]) & (moments <= end[-1])]
     if len(moments) < FEWEST_AFTER + 1:
         return None
@@ -128,8 +158,14 @@ def _after(steps: Table, counters: Table, last_ns: int) -> Array | None:
     found = {name: np.interp(moments, *pair) for name, pair in readings.items()}
     cpu = found["cpu_user_ns"] + found["cpu_system_ns"]
     rows = np.diff(np.column_stack((done, moments.astype(np.float64), cpu, found["minor_faults"])), axis=0)
-    rows = rows[rows[:, 0] > 0]
-    return rows if len(rows) >= FEWEST_AFTER else None
+    keep = rows[:, 0] > 0
+    if (
+        steps.text("name")[0] == "train"
+    ):  # one begins where the other ends, if nothing else is done in between
+        inside = union(steps.array("start_ns"), steps.array("end_ns")).within(moments[:-1], moments[1:])
+        keep &= inside >= STEPS_ALONE * rows[:, 1]
+    rows = rows[keep]
+    return _Read(rows, float(moments[0]), float(moments[-1])) if len(rows) >= FEWEST_AFTER else None
 
 
 def _spaced(done: Array) -> list[int]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from sonde.analyze.base.grouping import rows_of
 from sonde.analyze.samples.frame_kinds import frame_kind
+from sonde.analyze.samples.stack_index import OBSERVERS
 from sonde.columns import Array, Table
 
 # In the order of the chain. The text is for people.
@@ -37,7 +38,7 @@ LEVELS: dict[str, str] = {
 CODE = {name: code for code, name in enumerate(LEVELS)}
 
 _NOT_THE_USERS = re.compile(
-    r"/(?:site|dist)-packages/|/sonde/record/|/lib/python3\.\d+/|^<frozen |^<string>$|^\?$|codegen\("
+    r"/(?:site|dist)-packages/|" + OBSERVERS + r"|/lib/python3\.\d+/|^<frozen |^<string>$|^\?$|codegen\("
 )
 _COMPILER = "convert_frame|symbolic_convert|guards|output_graph|bytecode"
 _INDUCTOR = "compile_fx|graph|scheduler|codecache|async_compile"

@@ -1,4 +1,4 @@
-"""What ran really: the instruction set in the names of the kernels that samples saw at work.
+"""Kernels that actually ran: the instruction set in the names of the kernels that samples saw at work.
 
 Enters: frames, stacks and samples. Leaves: running CPU time by library and instruction set, as
 the libraries name their own kernels: the namespaces of ATen, oneDNN's JIT names, the families of

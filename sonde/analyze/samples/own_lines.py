@@ -3,7 +3,8 @@
 In: `frames`, `stacks`, samples on the CPU, and the names of texts that the recording carries though they are no files
 (`<string>` of `python -c`, `<stdin>`). Out: rows of (label, ns), each with everything the line calls.
 
-Python: files that are no library. A program without Python: lines of DWARF outside the system's folders.
+Python: files that are no library. A program without Python: lines of DWARF outside the system's folders; without
+debug information functions of the executable, as far as its symbols name them.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+import numpy as np
+
 from sonde.analyze.samples.labels import frame_label, frame_labels
-from sonde.columns import Table
+from sonde.analyze.samples.stack_index import OBSERVERS
+from sonde.columns import Array, Table
 
 # Sonde's own observers run inside the program; in a clone they are no site-package.
-_LIBRARY = re.compile(r"/(?:site|dist)-packages/|/lib/python3|/sonde/record/|/torchinductor_")
+_LIBRARY = re.compile(r"/(?:site|dist)-packages/|/lib/python3|" + OBSERVERS + r"|/torchinductor_")
 _SYSTEM_SOURCE = re.compile(
     r"^(?!/)|^/(?:usr|opt|build|rustc|pytorch)/|/(?:site|dist)-packages/|/\.cargo/|/native/agent/"
 )
@@ -30,6 +34,7 @@ class OwnLines:
 
     rows: list[tuple[str, int]]
     below: list[tuple[str, int]]
+    functions: bool = False  # no lines are known: rows are functions
 
 
 def is_native_program(frames: Table) -> bool:
@@ -48,11 +53,23 @@ def is_own(layer: str | None, file: str | None, native: bool, carried: Collectio
     return native and layer == "native" and not _SYSTEM_SOURCE.search(file)
 
 
+def of_executable(frames: Table) -> Array:
+    """Mask of the native functions of the executable that holds `main`."""
+    native = frames.text("layer").equals("native")
+    mains = np.flatnonzero(native & frames.text("name").equals("main"))
+    libraries = {v for v in frames.text("library").take(mains).tolist() if v}
+    found: Array = native & frames.text("library").matches(libraries)
+    return found
+
+
 def own_lines(frames: Table, stacks: Table, samples: Table, carried: Collection[str]) -> OwnLines:
     """Innermost own lines of all samples: those can be changed."""
     native = is_native_program(frames)
     files, layers = frames.text("file").tolist(), frames.text("layer").tolist()
     own = [is_own(layer, file, native, carried) for layer, file in zip(layers, files, strict=True)]
+    functions = native and not any(own)
+    if functions:
+        own = of_executable(frames).tolist()
     row_of = {frame: row for row, frame in enumerate(frames.array("frame").tolist())}
     ids = stacks.array("stack").tolist()
     parent = dict(zip(ids, stacks.array("parent").tolist(), strict=True))
@@ -80,7 +97,7 @@ def own_lines(frames: Table, stacks: Table, samples: Table, carried: Collection[
             below[labels[library]] = below.get(labels[library], 0) + ns
     rows = _heaviest(mine)
     alone = bool(rows) and rows[0][1] >= ALONE * sum(weight.values())
-    return OwnLines(rows, _heaviest(below) if alone else [])
+    return OwnLines(rows, _heaviest(below) if alone else [], functions)
 
 
 def _labels(frames: Table) -> list[str]:

@@ -18,7 +18,11 @@ from sonde.analyze.base.nesting import depths, levels
 from sonde.columns import Array, Table, Text
 
 Mask = npt.NDArray[np.bool_]
-LIBRARY_PYTHON = re.compile(r"site-packages|dist-packages|/lib/python3|/sonde/record/|/sonde/insights/|^<")
+# Code of Sonde's own inside the program.
+OBSERVERS = r"/sonde/(?:record/|(?:redact|rawfolder|__init__)\.py)"
+LIBRARY_PYTHON = re.compile(
+    r"site-packages|dist-packages|/lib/python3|" + OBSERVERS + r"|/sonde/insights/|^<"
+)
 
 
 def text_mask(column: Text, wanted: str | Callable[[str], bool]) -> Mask:

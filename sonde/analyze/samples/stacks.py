@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from sonde.analyze.base.nesting import sum_up
 from sonde.analyze.samples.labels import frame_labels
 from sonde.columns import Table
 
@@ -110,6 +111,36 @@ def hot_frames(frames: Table, stacks: Table, samples: Table, runtime: bool = Tru
         for f in order.tolist()
         if total_ns[f] > 0
     ]
+
+
+def summed_by(parent: I64, key: I64, weight: I64, count: I64, keys: int) -> tuple[I64, I64, I64]:
+    """Of a tree whose nodes have a key (a function): self time, total time, and the samples behind the total.
+
+    Parents stand before their children. Recursion counts once: only the outermost node of a key adds to its total.
+    The report sums a selected range by the same rule (`functionTable` in web/src/calc/functions.ts).
+    """
+    own, total, behind = (np.zeros(keys, np.int64) for _ in range(3))
+    np.add.at(own, key, weight)
+    all_ns, all_count = sum_up(parent, weight), sum_up(parent, count)
+    children: list[list[int]] = [[] for _ in range(len(parent))]
+    roots: list[int] = []
+    for node, above in enumerate(parent.tolist()):
+        (children[above] if above >= 0 else roots).append(node)
+    open_keys = [0] * keys
+    names = key.tolist()
+    work = [(node, False) for node in roots]
+    while work:
+        node, leaving = work.pop()
+        if leaving:
+            open_keys[names[node]] -= 1
+            continue
+        if not open_keys[names[node]]:
+            total[names[node]] += all_ns[node]
+            behind[names[node]] += all_count[node]
+        open_keys[names[node]] += 1
+        work.append((node, True))
+        work += [(child, False) for child in children[node]]
+    return own, total, behind
 
 
 def _same_function(frames: Table, labels: list[str]) -> I64:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.analyze.base.nesting import parents, sum_children
+from sonde.analyze.base.intervals import union
+from sonde.analyze.base.nesting import parents, sum_children, timeline
 from sonde.analyze.recording.taken_away import MATTERS, NOTHING, Pieces, levelled, pieces_of, stepping_thread
 from sonde.columns import Array, Table
 
@@ -24,6 +25,7 @@ FEWEST_STEPS = 5  # with fewer there is no telling warm-up from work
 STEADY_SIGMAS = 4.0
 SMALLEST_SCALE = 0.03  # of the median: differences below are never warm-up
 CHANCE = 0.05
+FEWEST_SAMPLES = 100  # by which a step is divided; with fewer the clock does better
 LONGEST_GAP = 10.0  # of the median from start to start: a longer pause between two steps is another activity
 
 
@@ -100,6 +102,9 @@ def step_reports(
             windows.take(windows.array("process") == process),
             taken(process),
             gaps,
+            samples.take(_own_time(samples, stepping_thread(marks, threads, process)))
+            if samples is not None and threads is not None
+            else None,
         )
         for process in np.unique(steps.array("process")).tolist()
     ]
@@ -129,12 +134,18 @@ def warmup_steps(durations: Array) -> int:
 
 
 def _report(
-    process: int, steps: Table, phases: Table, windows: Table, taken: Pieces, gaps: bool
+    process: int,
+    steps: Table,
+    phases: Table,
+    windows: Table,
+    taken: Pieces,
+    gaps: bool,
+    own_time: Table | None = None,
 ) -> StepReport:
     steps = steps.take(np.lexsort((steps.array("start_ns"), steps.array("number"))))
     start, end = steps.array("start_ns"), steps.array("end_ns")
     if gaps:
-        end = until_next(start, end, windows)
+        end = until_next(start, end, windows, _passes_of_their_own(steps, phases))
     lost = taken.within(start, end)
     share = float(lost.sum()) / max(float((end - start).sum()), 1.0)
     if share < MATTERS:
@@ -170,6 +181,9 @@ def _report(
     low, middle, high = np.percentile(steady, [10, 50, 90]).tolist() if len(steady) else (0.0, 0.0, 0.0)
     with_phases = counted[shown[counted]]
     sums = exclusive[with_phases].sum(axis=0)
+    if taken is not NOTHING and own_time is not None:
+        sampled = sampled_phases(start[with_phases], end[with_phases], phases, names, own_time)
+        sums = sums if sampled is None else sampled
     divided = sums * (middle / max(float(sums.sum()), 1.0))
     return StepReport(
         process,
@@ -185,8 +199,58 @@ def _report(
     )
 
 
-def until_next(start_ns: Array, end_ns: Array, windows: Table) -> Array:
-    """Where each step ends: at the start of the next one, if that is near and no window was opened or closed before."""
+def _passes_of_their_own(steps: Table, phases: Table) -> Array:
+    """When forward passes begin that are in no training step: validation, generation."""
+    if steps.text("name")[0] != "train":
+        return np.empty(0, np.int64)
+    begins = phases.array("start_ns")[phases.text("name").equals("forward")]
+    order = np.argsort(steps.array("start_ns"), kind="stable")
+    at = np.searchsorted(steps.array("start_ns")[order], begins, "right") - 1
+    inside = (at >= 0) & (begins < steps.array("end_ns")[order][np.maximum(at, 0)])
+    result: Array = np.sort(begins[~inside])
+    return result
+
+
+def _own_time(samples: Table, thread: int) -> Array:
+    """Mask of what a thread did itself: on the CPU, or waiting for something."""
+    mine: Array = (samples.array("thread") == thread) & ~samples.text("reason").equals("preempted")
+    return mine
+
+
+def sampled_phases(
+    start_ns: Array, end_ns: Array, phases: Table, names: list[str], samples: Table
+) -> Array | None:
+    """Time of each phase (`names`, "other" last) within steps, by samples of their thread; None when they are too few.
+
+    For a busy machine: how much was taken from a step is known, but not from which of its phases. It falls where the
+    scheduler's slice ends, and that may be the same place in every step; samples are of CPU time alone.
+    """
+    spans = union(start_ns, end_ns)
+    time, weight = samples.array("time_ns"), np.maximum(samples.array("weight_ns"), 0).astype(np.float64)
+    inside = spans.within(time, time + 1) > 0
+    if int(inside.sum()) < FEWEST_SAMPLES:
+        return None
+    time, weight = time[inside], weight[inside]
+    begin, finish = phases.array("start_ns"), phases.array("end_ns")
+    column = {name: i for i, name in enumerate(names)}
+    other = len(names) - 1
+    code = np.array(
+        [column.get(name or "", other) for name in phases.text("name").values] + [other], np.int64
+    )
+    rows = np.flatnonzero(phases.array("thread") == samples.array("thread")[0])
+    if not len(rows):
+        return None
+    at = timeline(rows, begin, finish, parents(phases.array("thread"), begin, finish)).at(time)
+    of_sample = np.where(at >= 0, code[phases.text("name").codes[np.maximum(at, 0)]], other)
+    result: Array = np.bincount(of_sample, weight, len(names))
+    return result
+
+
+def until_next(start_ns: Array, end_ns: Array, windows: Table, other_work_ns: Array | None = None) -> Array:
+    """Where each step ends: at the start of the next one, if that is near and nothing else happened before.
+
+    Something else: a window was opened or closed, other work (`other_work_ns`, in the order of time) began.
+    """
     if not len(start_ns):
         return end_ns
     every = np.sort(start_ns)
@@ -198,6 +262,10 @@ def until_next(start_ns: Array, end_ns: Array, windows: Table) -> Array:
     near = (following > end_ns) & (following - end_ns <= longest_ns)
     edges = np.sort(np.concatenate([windows.array("start_ns"), windows.array("end_ns")]))
     crossed = np.searchsorted(edges, following, "right") > np.searchsorted(edges, end_ns, "left")
+    if other_work_ns is not None:
+        crossed |= np.searchsorted(other_work_ns, following, "left") > np.searchsorted(
+            other_work_ns, end_ns, "left"
+        )
     result: Array = np.where(near & ~crossed, following, end_ns)
     return result
 

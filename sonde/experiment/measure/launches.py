@@ -128,7 +128,8 @@ class LaunchMeasure:
         def late() -> None:
             if time.monotonic() > end:
                 raise UsageError(
-                    f"{arms[0].name}: no end after {self.timeout_s:g} s", "let the program run fewer steps"
+                    f"{arms[0].name}: did not end within {self.timeout_s:g} s",
+                    "let the program run fewer steps",
                 )
 
         return late

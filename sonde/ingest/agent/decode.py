@@ -2,7 +2,7 @@
 
 Enters: a log, whole, still growing, cut short or damaged. Leaves: columns by the
 conventions of `sonde.ingest.agent.log`. What could not be read is added to `losses` and
-never silently gone. native/tools/rawlog decodes the bytes; this file gives the columns names and types.
+never silently gone. native/tools/rawlog decodes the bytes (`native_log.py`); this file gives columns names and types.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from sonde import rawfolder
 from sonde.columns import Array, Text
 from sonde.errors import InputError
 from sonde.ingest.agent import log as raw
-from sonde.native import tools
+from sonde.ingest.agent.native_log import Decoded, library
 
-_HEADER, _BASE, _THREAD_START, _THREAD_END, _MAPPING, _UNMAPPING, _NODE, _PYTHON_NODE, _CODE = range(1, 10)
+HEADER, _BASE, _THREAD_START, _THREAD_END, _MAPPING, _UNMAPPING, _NODE, _PYTHON_NODE, _CODE = range(1, 10)
 _SAMPLE, _WAIT, _JIT_CODE, _LOSS, _COUNTER, _BLOCK, _STATISTICS, _FOOTER, _MODULE = range(10, 19)
-_READINGS, _GAP = 19, 20
+_READINGS, _GAP, _PART = 19, 20, 21
 _READING_NAMES = (
     "rss_bytes",
     "cpu_user_ns",
@@ -31,6 +32,7 @@ _READING_NAMES = (
     "voluntary_switches",
     "involuntary_switches",
 )
+MOST_BYTES_AT_ONCE = 16 << 20
 _VERSIONS = (1, 2)  # 2: a preamble that counts what could not be written, and gaps
 _HANDLER_UNIT_NS, _LONGEST_HANDLER = 256, (1 << 31) // 256 - 1  # fits i32
 _STOPS = (
@@ -43,51 +45,58 @@ _STOPS = (
 
 
 def read_raw_log(path: Path) -> raw.RawLog:
-    """Decode a raw log; InputError when it is not one at all."""
-    library = _library()
+    """Decode a raw log; InputError when it is not one at all. Of a ring: all of its files that are kept."""
+    found = library()
+    files = rawfolder.parts(path)
+    if len(files) > 1:
+        return _read_ring(path, files)
     error = ctypes.c_int()
-    handle = library.sonde_rawlog_read(os.fsencode(path), ctypes.byref(error))
+    handle = found.sonde_rawlog_read(os.fsencode(path), ctypes.byref(error))
     if not handle:
         raise InputError(f"{path} cannot be read: {os.strerror(error.value)}")
     try:
-        return _convert(path, _Decoded(library, handle))
+        return convert(path, Decoded(found, handle))
     finally:
-        library.sonde_rawlog_free(handle)
+        found.sonde_rawlog_free(handle)
 
 
-class _Decoded:
-    """A handle of the C side; columns are copied out, so they outlive it."""
-
-    def __init__(self, library: ctypes.CDLL, handle: int) -> None:
-        self._library = library
-        self._handle = handle
-        size = ctypes.c_int64()
-        self.blobs: list[bytes] = []
-        for number in range(library.sonde_rawlog_strings(handle)):
-            start = library.sonde_rawlog_string(handle, number, ctypes.byref(size))
-            self.blobs.append(ctypes.string_at(start, size.value))
-        self.strings = [blob.decode("utf-8", "replace") for blob in self.blobs]
-
-    def columns(self, record: int) -> list[Array]:
-        rows = self._library.sonde_rawlog_rows(self._handle, record)
-        count = len(self._library.sonde_rawlog_fields(record))
-        if not rows:
-            return [np.empty(0, np.int64) for _ in range(count)]
-        starts = [self._library.sonde_rawlog_column(self._handle, record, i) for i in range(count)]
-        return [np.ctypeslib.as_array(start, (rows,)).copy() for start in starts]
-
-    def text(self, column: Array) -> Text:
-        used, codes = np.unique(column, return_inverse=True)
-        return Text(codes.reshape(-1).astype(np.int32), [self.strings[i] for i in used])
-
-    def summary(self) -> list[int]:
-        out = (ctypes.c_int64 * 12)()
-        self._library.sonde_rawlog_summary(self._handle, out)
-        return list(out)
+def _read_ring(path: Path, files: list[Path]) -> raw.RawLog:
+    found = library()
+    handle = found.sonde_rawlog_follow()
+    if not handle:
+        raise MemoryError
+    behind = 0
+    try:
+        for number, file in enumerate(files):
+            if number:
+                found.sonde_rawlog_next_file(handle)
+            behind += _take_all(found, handle, file)
+        decoded = Decoded(found, handle)
+        decoded.behind = behind
+        return convert(path, decoded)
+    finally:
+        found.sonde_rawlog_free(handle)
 
 
-def _convert(path: Path, decoded: _Decoded) -> raw.RawLog:
+def _take_all(found: ctypes.CDLL, handle: int, file: Path) -> int:
+    """All chunks of a file; the bytes behind the last whole one. One that was removed meanwhile has none."""
+    taken = 0
+    try:
+        fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError:
+        return 0
+    try:
+        while (got := found.sonde_rawlog_more(handle, fd, MOST_BYTES_AT_ONCE)) > 0:
+            taken += got
+        return max(os.fstat(fd).st_size - taken, 0)
+    finally:
+        os.close(fd)
+
+
+def convert(path: Path, decoded: Decoded) -> raw.RawLog:
     total, lost, chunks, malformed, unknown, dangling, stop, *unwritten = decoded.summary()
+    if decoded.behind and not lost:
+        lost, stop = decoded.behind, 1
     header = _header(path, decoded, total, _STOPS[stop])
     problems = [
         ("truncated_log", "bytes", lost, f"{path.name}: {_STOPS[stop]} after {chunks} chunks"),
@@ -118,7 +127,13 @@ def _convert(path: Path, decoded: _Decoded) -> raw.RawLog:
         statistics={decoded.strings[n]: int(v) for n, v in zip(names, values, strict=True)},
         truncated_bytes=lost,
         size_bytes=total,
+        cut=_cut(decoded),
     )
+
+
+def _cut(decoded: Decoded) -> raw.Cut | None:
+    number, from_ns, user_ns, system_ns = (column[:1].tolist() for column in decoded.columns(_PART))
+    return raw.Cut(from_ns[0], user_ns[0], system_ns[0]) if number and number[0] > 0 else None
 
 
 def _unwritten(path: Path, counts: list[int]) -> list[tuple[str, str, int, str]]:
@@ -138,8 +153,8 @@ def _unwritten(path: Path, counts: list[int]) -> list[tuple[str, str, int, str]]
     ]
 
 
-def _header(path: Path, decoded: _Decoded, total: int, stop: str) -> raw.Header:
-    columns = decoded.columns(_HEADER)
+def _header(path: Path, decoded: Decoded, total: int, stop: str) -> raw.Header:
+    columns = decoded.columns(HEADER)
     if not len(columns[0]):
         raise InputError(
             f"{path} is not a raw log of Sonde: {total} bytes without a header ({stop})",
@@ -167,15 +182,18 @@ def _header(path: Path, decoded: _Decoded, total: int, stop: str) -> raw.Header:
     )
 
 
-def _footer(decoded: _Decoded) -> raw.Footer | None:
+def _footer(decoded: Decoded) -> raw.Footer | None:
     columns = decoded.columns(_FOOTER)
     if not len(columns[0]):
         return None
     end, offset, user, system, rss, reason = (int(column[-1]) for column in columns)
+    cut = _cut(decoded)
+    if cut is not None:  # of the time that the ring is about
+        user, system = max(user - cut.user_ns, 0), max(system - cut.system_ns, 0)
     return raw.Footer(end, offset, user, system, rss, replaced=reason == 1)
 
 
-def _threads(decoded: _Decoded) -> raw.RawThreads:
+def _threads(decoded: Decoded) -> raw.RawThreads:
     # A thread is announced again after a gap: its first row stays.
     columns = decoded.columns(_THREAD_START)
     first = np.sort(np.unique(columns[0], return_index=True)[1])
@@ -201,7 +219,7 @@ def _threads(decoded: _Decoded) -> raw.RawThreads:
     )
 
 
-def _mappings(decoded: _Decoded) -> raw.RawMappings:
+def _mappings(decoded: Decoded) -> raw.RawMappings:
     time, start, end, offset, path, build_id = decoded.columns(_MAPPING)
     gone_ns, gone_start, gone_end = decoded.columns(_UNMAPPING)
     until = np.full(len(time), raw.FOREVER_NS, np.int64)
@@ -218,6 +236,8 @@ def _mappings(decoded: _Decoded) -> raw.RawMappings:
     for gap_ns in decoded.columns(_GAP)[0]:
         until[(time < gap_ns) & (until > gap_ns)] = gap_ns
     kept = _join_over_gaps(decoded, until)
+    if (cut := _cut(decoded)) is not None:  # samples of just before were written behind it
+        time = np.where(time <= cut.from_ns, 0, time)
     time, start, end, offset, path, build_id, until = (
         column[kept] for column in (time, start, end, offset, path, build_id, until)
     )
@@ -237,7 +257,7 @@ def _mappings(decoded: _Decoded) -> raw.RawMappings:
     )
 
 
-def _join_over_gaps(decoded: _Decoded, until: raw.I64) -> Array:
+def _join_over_gaps(decoded: Decoded, until: raw.I64) -> Array:
     """Rows to keep: a mapping that is there before and after a gap is one, and ends where the later row does."""
     rows = np.stack(decoded.columns(_MAPPING), axis=1)
     gaps = {int(gap) for gap in decoded.columns(_GAP)[0]}
@@ -259,12 +279,12 @@ def _reference(column: Array) -> raw.I32:
     return ids
 
 
-def _nodes(decoded: _Decoded) -> raw.RawNodes:
+def _nodes(decoded: Decoded) -> raw.RawNodes:
     _, parent, pc, flags = decoded.columns(_NODE)
     return raw.RawNodes(_reference(parent), pc.astype(np.uint64), flags.astype(np.uint8))
 
 
-def _python_nodes(decoded: _Decoded, code_ids: dict[int, int]) -> raw.RawPythonNodes:
+def _python_nodes(decoded: Decoded, code_ids: dict[int, int]) -> raw.RawPythonNodes:
     _, parent, code, instruction, entry, self_pointer = decoded.columns(_PYTHON_NODE)
     ids = np.fromiter((code_ids.get(int(c), 0) for c in code), np.int32, len(code))
     return raw.RawPythonNodes(
@@ -276,7 +296,7 @@ def _python_nodes(decoded: _Decoded, code_ids: dict[int, int]) -> raw.RawPythonN
     )
 
 
-def _codes(decoded: _Decoded) -> tuple[raw.RawCodes, dict[int, int]]:
+def _codes(decoded: Decoded) -> tuple[raw.RawCodes, dict[int, int]]:
     """The codes, and from the log's code number to the dense id."""
     code, name, file, first_line, line_table = decoded.columns(_CODE)
     codes = raw.RawCodes(
@@ -288,7 +308,7 @@ def _codes(decoded: _Decoded) -> tuple[raw.RawCodes, dict[int, int]]:
     return codes, {int(c): i + 1 for i, c in enumerate(code)}
 
 
-def _samples(decoded: _Decoded, record: int) -> raw.RawSamples:
+def _samples(decoded: Decoded, record: int) -> raw.RawSamples:
     columns = decoded.columns(record)
     thread, time, native, python, owner, owner_native, weight, state, reason, walk, anchor, handler = columns
     return raw.RawSamples(
@@ -308,12 +328,12 @@ def _samples(decoded: _Decoded, record: int) -> raw.RawSamples:
     )
 
 
-def _jit(decoded: _Decoded) -> raw.RawJit:
+def _jit(decoded: Decoded) -> raw.RawJit:
     time, start, size, name, source = decoded.columns(_JIT_CODE)
     return raw.RawJit(time, start.astype(np.uint64), size, decoded.text(name), decoded.text(source))
 
 
-def _losses(decoded: _Decoded, problems: list[tuple[str, str, int, str]]) -> raw.RawLosses:
+def _losses(decoded: Decoded, problems: list[tuple[str, str, int, str]]) -> raw.RawLosses:
     cause, unit, count, detail = decoded.columns(_LOSS)
     extra: list[list[Any]] = [list(column) for column in zip(*problems, strict=True)] or [[], [], [], []]
     return raw.RawLosses(
@@ -324,7 +344,7 @@ def _losses(decoded: _Decoded, problems: list[tuple[str, str, int, str]]) -> raw
     )
 
 
-def _counters(decoded: _Decoded) -> raw.RawCounters:
+def _counters(decoded: Decoded) -> raw.RawCounters:
     time, name, value = decoded.columns(_COUNTER)
     read_ns, *readings = decoded.columns(_READINGS)
     each, count = len(_READING_NAMES), len(read_ns)
@@ -334,28 +354,3 @@ def _counters(decoded: _Decoded) -> raw.RawCounters:
         Text.concat([decoded.text(name), Text(codes, list(_READING_NAMES))]),
         np.concatenate([value, np.stack(readings, axis=1).reshape(-1)]).astype(np.float64),
     )
-
-
-def _library() -> ctypes.CDLL:
-    library = tools()
-    library.sonde_rawlog_read.restype = ctypes.c_void_p
-    library.sonde_rawlog_read.argtypes = [ctypes.c_char_p, ctypes.POINTER(ctypes.c_int)]
-    library.sonde_rawlog_free.restype = None
-    library.sonde_rawlog_free.argtypes = [ctypes.c_void_p]
-    library.sonde_rawlog_rows.restype = ctypes.c_int64
-    library.sonde_rawlog_rows.argtypes = [ctypes.c_void_p, ctypes.c_int64]
-    library.sonde_rawlog_column.restype = ctypes.POINTER(ctypes.c_int64)
-    library.sonde_rawlog_column.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
-    library.sonde_rawlog_fields.restype = ctypes.c_char_p
-    library.sonde_rawlog_fields.argtypes = [ctypes.c_int64]
-    library.sonde_rawlog_strings.restype = ctypes.c_int64
-    library.sonde_rawlog_strings.argtypes = [ctypes.c_void_p]
-    library.sonde_rawlog_string.restype = ctypes.c_void_p
-    library.sonde_rawlog_string.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_int64,
-        ctypes.POINTER(ctypes.c_int64),
-    ]
-    library.sonde_rawlog_summary.restype = None
-    library.sonde_rawlog_summary.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64)]
-    return library

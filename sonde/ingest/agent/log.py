@@ -150,7 +150,7 @@ class RawJit:
     start: U64
     size: I64
     name: Text
-    source: Text  # perfmap, jitdump or region
+    source: Text  # perfmap, jitdump, functions (GDB's list) or region
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,15 @@ class RawModules:
 
 
 @dataclass(frozen=True)
+class Cut:
+    """A ring has only the end of the process's log: from when on, and the CPU time that was used before."""
+
+    from_ns: int
+    user_ns: int
+    system_ns: int
+
+
+@dataclass(frozen=True)
 class RawLog:
     """One process's log. `statistics` are the agent's own figures, last value by name."""
 
@@ -206,3 +215,4 @@ class RawLog:
     statistics: dict[str, int] = field(default_factory=dict)
     truncated_bytes: int = 0  # bytes after the last whole chunk; also a row of `losses`
     size_bytes: int = 0
+    cut: Cut | None = None

@@ -218,6 +218,7 @@ class NativeFrames:
                     "jit", jit.name[row] or f"code {start:#x}-{end:#x}", None, address=_signed(start)
                 )
             name = jit.name[row] or f"code {start:#x}"
+            name = shorten(name) if jit.source[row] == "functions" else name
             return Frame("jit", name, jit.name[row], address=_signed(start))
         mapping = self._mappings.at(pc, time_ns)
         path = self._paths[mapping] if mapping is not None else None

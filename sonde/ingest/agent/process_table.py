@@ -61,7 +61,7 @@ def process_rows(
         command=Text.of([_command(log.header.command) for log in logs]),
         runtime=Text.of([f"python {v}" if v else "native" for v in versions]),
         engine=Text.of([log.header.engine or None for log in logs]),
-        start_ns=[log.header.start_ns for log in logs],
+        start_ns=[log.cut.from_ns if log.cut else log.header.start_ns for log in logs],
         end_ns=[_end(log, part) for log, part in zip(logs, parts, strict=True)],
         exit_code=[k.exit_code for k in known],
         cpu_user_ns=[f.user_ns if f else -1 for f in footers],

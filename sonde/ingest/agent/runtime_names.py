@@ -31,6 +31,14 @@ _PYTHON_FILES = re.compile(
     r"|/sonde/(?:record|integrations)/"
     r"|/torch/_dynamo/eval_frame\.py$|/torch/utils/_contextlib\.py$)"
 )
+# Functions that only pass a call on: decorators of optimizers, the way into autograd's engine.
+_PASSING_ON = {
+    "/torch/optim/optimizer.py": ("wrapper", "_use_grad", "maybe_fallback"),
+    "/torch/_compile.py": ("inner",),
+    "/torch/_dynamo/decorators.py": ("wrapper", "inner"),
+    "/torch/autograd/__init__.py": ("backward",),
+    "/torch/autograd/graph.py": ("_engine_run_backward",),
+}
 _PYTHON_NAMES = re.compile(r"(?:^|\.)(?:_wrapped_call_impl|_call_impl|_bootstrap|_bootstrap_inner|__call__)$")
 
 
@@ -49,4 +57,7 @@ def python_is_runtime(name: str, file: str) -> bool:
     if file.endswith("/threading.py"):
         # 3.10 has no qualified names.
         return name.removeprefix("Thread.") in ("_bootstrap", "_bootstrap_inner")
+    at = file.rfind("/torch/")
+    if at >= 0 and name.rpartition(".")[2] in _PASSING_ON.get(file[at:], ()):
+        return True
     return _PYTHON_FILES.search(file) is not None

@@ -3,7 +3,7 @@
 A pool worker's stack is its owner's, up to where the owner opened the region, then a
 `[pool]` boundary, then the worker's own frames. A worker that spins after the region's end does
 no work for it: its stack is the Python code that opened the region, then the boundary
-`spin after region` instead.
+`busy-waiting after region` instead.
 """
 
 from __future__ import annotations

@@ -18,7 +18,9 @@ from sonde.symbols.torchnames import Mark, Operator
 
 NO_STACK = -1
 POOL = Frame("label", "pool", "pool")  # between the owner's frames and a worker's
-SPIN_AFTER = Frame("label", "spin after region", "spin after region")  # the same when the work is done
+SPIN_AFTER = Frame(
+    "label", "busy-waiting after region", "busy-waiting after region"
+)  # the same when the work is done
 
 
 class StackTable:
@@ -34,6 +36,9 @@ class StackTable:
         self._operator: list[Operator | None] = []
         self._module: list[int] = []
         self._operator_frames: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._parent)
 
     def push(self, stack: int, frame: int, heuristic: bool = False) -> int:
         """The stack with one more frame; operator and module stay those of the caller."""

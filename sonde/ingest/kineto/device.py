@@ -17,7 +17,7 @@ import numpy as np
 
 from sonde.analyze.base import call_tree
 from sonde.analyze.device.kernel_names import class_of
-from sonde.columns import Array, Column, Table, Text
+from sonde.columns import Array, Column, Table, Text, distinct
 from sonde.errors import InputError
 from sonde.ingest.kineto.events import Events
 from sonde.ingest.kineto.launch_kind import kind_of
@@ -302,7 +302,7 @@ def _device(trace: NativeTrace, events: Events, given: Array) -> Array:
     pid = trace.tracks("pid")[events.track]
     small = (pid >= 0) & (pid < 4096)
     device = np.where((given >= 0) & (given < 2**31), given, np.where(small, pid, -1)).astype(np.int32)
-    count = len(np.unique(device))
+    count = len(distinct(device))
     if count > MOST_DEVICES:
         raise InputError(
             f"the trace has work on {count} devices; at most {MOST_DEVICES} are read from one file"
@@ -317,7 +317,7 @@ def _stream(trace: NativeTrace, events: Events, given: Array) -> Array:
         found = _NUMBER.search(trace.string(int(tid[track]) - WORD_ID))
         tid[track] = int(found[0]) if found else -1
     stream = np.where(given >= 0, given, tid[events.track])
-    count = len(np.unique(stream))
+    count = len(distinct(stream))
     if count > MOST_STREAMS:
         raise InputError(
             f"the trace has work on {count} streams; at most {MOST_STREAMS} are read from one file"

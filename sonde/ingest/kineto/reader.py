@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -75,6 +74,8 @@ def decode(path: Path) -> dict[str, Table]:
 
 def read_all(paths: Sequence[Path], workers: int | None = None) -> list[Recording]:
     """Several traces at once, in the order given: the native reader runs beside Python's lock."""
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(workers or min(8, os.cpu_count() or 1)) as pool:
         return list(pool.map(read, paths))
 
@@ -91,7 +92,7 @@ def _decoded(trace: NativeTrace, path: Path | None) -> tuple[Meta, dict[str, Tab
     first = metadata.get(0, {})
     if not trace.fact("events") and not _KNOWN & set(first) and not _has_empty_events(trace):
         raise InputError(
-            f"{path or name} is JSON but no Kineto trace: its keys are "
+            f"{path or name} is JSON but not a Kineto trace: its keys are "
             f"{', '.join(list(first)[:5]) or 'none'} and there is no traceEvents",
             "give the file that torch.profiler's export_chrome_trace wrote",
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sonde.analyze.base import call_tree
-from sonde.columns import Array, Column, Interner, Text
+from sonde.columns import Array, Column, Interner, Text, distinct
 from sonde.ingest.sampled import python_frames
 
 _STACK_CHARACTERS = 64_000_000  # beyond this, only the frames nearest to the op are written out
@@ -43,7 +43,7 @@ def _from_rows(parent: Array, name: Text, is_frame: Array) -> tuple[Text, Text, 
     frames = [called[label] for label in node_label.tolist()]
     parents = node_parent.tolist()
     # A frame's own row needs no stack: the tree has it. Ops do.
-    used = np.unique(node[~is_frame])
+    used = distinct(node[~is_frame])
     used = used[used >= 0]
     depth = np.zeros(len(frames) + 1, np.int64)
     length = np.zeros(len(frames) + 1, np.int64)
@@ -71,7 +71,7 @@ def _from_rows(parent: Array, name: Text, is_frame: Array) -> tuple[Text, Text, 
     interner = Interner()
     file_code = np.full(len(frames) + 1, -1, np.int32)
     line_of = np.full(len(frames) + 1, -1, np.int32)
-    for i in np.unique(user[user >= 0]).tolist():
+    for i in distinct(user[user >= 0]).tolist():
         frame = python_frames.parse(frames[i])
         file_code[i] = interner(frame.file)
         line_of[i] = frame.line

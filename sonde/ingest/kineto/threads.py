@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sonde.columns import Array, Table, Text
+from sonde.columns import Array, Table, Text, distinct
 from sonde.ingest.kineto.events import Events
 from sonde.ingest.kineto.trace_library import NativeTrace
 from sonde.store import build
@@ -115,7 +115,7 @@ def with_kinds(threads: Threads, ops: Table) -> Table:
     backward, python, annotated = has("backward"), has("python", "module"), has("annotation")
     is_main = table.text("kind").equals("main")
     process = table.array("process")
-    for number in np.unique(process).tolist():
+    for number in distinct(process).tolist():
         members = np.flatnonzero(process == number)
         if not is_main[members].any():  # old traces: thread ids are not those of the system
             likely = members[annotated[members] & ~named[members]]

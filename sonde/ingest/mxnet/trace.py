@@ -123,7 +123,7 @@ def _events(path: Path) -> list[dict[str, Any]]:
         events = list(loaded["traceEvents"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
-            f"{path} is not a whole MXNet trace: {error}",
+            f"{path} is not a complete MXNet trace: {error}",
             "let the program end by itself, or call mx.profiler.dump() before",
         ) from None
     return [e for e in events if isinstance(e, dict)]

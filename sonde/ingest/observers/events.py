@@ -7,9 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
+from sonde import rawfolder
 from sonde.columns import Array
-from sonde.record.inside.events import BLOCK_BYTES, PHASE_NAMES, RECORD_BYTES, REGION, TRAIN_STEP, USER_STEP
+from sonde.record.inside.events import (
+    BLOCK_BYTES,
+    COLLECTIVES,
+    PHASE_NAMES,
+    RECORD_BYTES,
+    REGION,
+    TRAIN_STEP,
+    USER_STEP,
+)
+from sonde.store.losses import Loss
 
+PHASES = (*PHASE_NAMES, TRAIN_STEP, USER_STEP, REGION)
 _WORDS = RECORD_BYTES // 8
 _PER_BLOCK = BLOCK_BYTES // RECORD_BYTES
 
@@ -40,6 +51,11 @@ class Events:
         )
 
 
+def impossible(path: Path, bad: int) -> Loss:
+    """The loss row of records that cannot be true."""
+    return Loss(-1, "bad_mark", bad, "events", f"records of {path.name} that cannot be true")
+
+
 def none() -> Events:
     """No events."""
     empty = np.empty(0, np.int64)
@@ -58,17 +74,18 @@ def joined(first: Events, second: Events) -> Events:
     return of(np.concatenate([np.stack(row, axis=1) for row in rows])) if rows else none()
 
 
-def read(path: Path) -> Events:
-    """Every record of the file, from a process that ended in any way."""
-    data = np.fromfile(path, np.uint8)
+def read(path: Path, codes: tuple[int, ...] = PHASES) -> Events:
+    """The records of these kinds, from a process that ended in any way, or still runs."""
+    parts = rawfolder.parts(path)  # each a row of whole blocks
+    data = np.concatenate([np.fromfile(part, np.uint8) for part in parts or [path]])
     blocks = data[: len(data) // BLOCK_BYTES * BLOCK_BYTES].reshape(-1, BLOCK_BYTES)
     words = blocks[:, : _PER_BLOCK * RECORD_BYTES].copy().view("<i8").reshape(-1, _PER_BLOCK, _WORDS)
     tid = np.repeat(words[:, :1, 0], _PER_BLOCK - 1, axis=1).ravel()
     rows = words[:, 1:].reshape(-1, _WORDS)
     written = np.logical_and.accumulate(words[:, 1:, 0] != 0, axis=1).ravel() if len(words) else tid != 0
-    known = np.isin(rows[:, 0], [*PHASE_NAMES, TRAIN_STEP, USER_STEP, REGION])
+    known = np.isin(rows[:, 0], [*PHASES, *COLLECTIVES])
     sound = known & (rows[:, 1] > 0) & (rows[:, 2] >= rows[:, 1])
-    keep = np.flatnonzero(written & sound & (tid > 0))
+    keep = np.flatnonzero(written & sound & (tid > 0) & np.isin(rows[:, 0], codes))
     keep = keep[np.lexsort((-rows[keep, 2], rows[keep, 1]))]
     code, start, end, a, b = (rows[keep, i].copy() for i in range(_WORDS))
     return Events(tid[keep], code, start, end, a, b, int((written & ~sound).sum()))

@@ -3,7 +3,8 @@
 A process that does not train makes a step with each call of the module that took most time, up to the
 end of the last call before the next one. A process that runs backward passes but no optimizer steps has
 its optimizer inside a compiled function, where hooks are not called: each call of the compiled
-function that took most time ends a training step; without one, each backward pass does.
+function that took most time ends a training step; without one (weights that are updated by hand), each backward pass
+does. The first step begins with the first forward pass that has gradients.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ def found_steps(events: Events) -> Steps | None:
     backward = events.take(np.flatnonzero(events.code == BACKWARD))
     compiled = events.take(np.flatnonzero(events.code == COMPILED))
     if len(backward):
-        return _of_training(backward, compiled)
+        return _of_training(backward, compiled, events.take(np.flatnonzero(events.code == FORWARD)))
     forward = np.flatnonzero(np.isin(events.code, (FORWARD, FORWARD_WITHOUT_GRAD, COMPILED)))
     return _of_inference(events.take(forward))
 
 
-def _of_training(backward: Events, compiled: Events) -> Steps:
+def _of_training(backward: Events, compiled: Events, forward: Events) -> Steps:
     steps = []
     for tid in np.unique(backward.tid).tolist():
         passes = backward.take(np.flatnonzero(backward.tid == tid))
@@ -35,8 +36,10 @@ def _of_training(backward: Events, compiled: Events) -> Steps:
         # Functions that are called once the gradients are there, or compute them: not a compiled model alone.
         later = mine.take(np.flatnonzero(mine.end_ns > passes.start_ns.min(initial=0)))
         end = later.end_ns[later.a == _longest(later)] if len(later) else passes.end_ns
+        first = passes.start_ns[0]
+        began = forward.start_ns[(forward.tid == tid) & (forward.start_ns < first)]
         start = np.concatenate(
-            [[min(passes.start_ns[0], mine.start_ns.min(initial=passes.start_ns[0]))], end[:-1]]
+            [[min(first, mine.start_ns.min(initial=first), began.min(initial=first))], end[:-1]]
         )
         steps.append((start, end, np.full(len(end), tid)))
     return ("train", *_in_order(steps))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,20 @@ from sonde.record.inside.log import read_lines
 from sonde.store import build
 from sonde.store.losses import Loss, loss_table
 
-MARK_KINDS = ("step", "epoch", "region", "phase", "window", "compile", "gc", "pause", "tensors", "settings")
+MARK_KINDS = (
+    "step",
+    "epoch",
+    "region",
+    "phase",
+    "window",
+    "compile",
+    "gc",
+    "pause",
+    "tensors",
+    "settings",
+    "values",
+    "loop",
+)
 OWN_MEMBERS = ("kind", "name", "number", "start_ns", "end_ns", "tid")
 
 
@@ -36,42 +49,51 @@ class ProcessMarks:
     facts: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     marks: list[dict[str, Any]] = field(default_factory=list)
-    losses: list[dict[str, Any]] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)  # of process -1 until the roster knows its number
     events: Events = field(default_factory=event_files.none)
+    groups: list[dict[str, Any]] = field(default_factory=list)  # process groups, the default one first
+    job_role: str | None = None  # by sonde.role()
 
 
 def read(file: rawfolder.File) -> ProcessMarks:
     """Read one log, whole or torn."""
     result = ProcessMarks(file.pid)
     path = file.path
-    bad = 0
-    for line in read_lines(str(path)):
-        try:
-            row = json.loads(line)
-            kind = row["kind"]
-        except (ValueError, KeyError, TypeError):
-            bad += 1
-            continue
-        if kind == "process":
-            result.facts = row
-        elif kind == "version":
-            result.versions[row["name"]] = row["value"]
-        elif kind == "loss":
-            result.losses.append(row)
-        elif kind in MARK_KINDS:
-            result.marks.append(row)
+    bad = sum(not take_line(result, line) for line in read_lines(str(path)))
     if bad:
-        detail = f"lines of {path.name} that are no JSON"
-        result.losses.append({"cause": "bad_mark", "count": bad, "unit": "events", "detail": detail})
+        result.losses.append(Loss(-1, "bad_mark", bad, "events", f"lines of {path.name} that are not JSON"))
     beside = path.with_name(rawfolder.EVENTS.name(file.pid, file.number))
     if beside.exists():
         result.events = event_files.read(beside)
         if result.events.bad:
-            detail = f"records of {beside.name} that cannot be true"
-            result.losses.append(
-                {"cause": "bad_mark", "count": result.events.bad, "unit": "events", "detail": detail}
-            )
+            result.losses.append(event_files.impossible(beside, result.events.bad))
     return result
+
+
+def take_line(marks: ProcessMarks, line: str) -> bool:
+    """Add what a line says; False when it is none of a log."""
+    try:
+        row = json.loads(line)
+        kind = row["kind"]
+    except (ValueError, KeyError, TypeError):
+        return False
+    if kind == "process":
+        marks.facts = row
+    elif kind == "version":
+        marks.versions[row["name"]] = row["value"]
+    elif kind == "loss":
+        try:
+            said = (str(row["cause"]), int(row["count"]), str(row["unit"]), str(row["detail"]))
+        except (KeyError, TypeError, ValueError):
+            return False
+        marks.losses.append(Loss(-1, *said))
+    elif kind == "group":
+        marks.groups.append(row)
+    elif kind == "role":
+        marks.job_role = str(row.get("name") or "") or None
+    elif kind in MARK_KINDS:
+        marks.marks.append(row)
+    return True
 
 
 def tables(logs: list[ProcessMarks], roster: Roster) -> tuple[Table, Table]:
@@ -105,8 +127,7 @@ def tables(logs: list[ProcessMarks], roster: Roster) -> tuple[Table, Table]:
         for number in sorted(opened - closed):
             detail = f"the process ended while window {number} was open"
             losses.append(Loss(process, "window_unfinished", 1, "windows", detail))
-        for row in log.losses:
-            losses.append(Loss(process, row["cause"], row["count"], row["unit"], row["detail"]))
+        losses += [replace(loss, process=process) for loss in log.losses]
     columns = ("mark", "process", "thread", "kind", "name", "number", "start_ns", "end_ns", "extra")
     table = build.concat("marks", [_table("marks", columns, marks), *parts])
     order = np.lexsort((-table.array("end_ns"), table.array("start_ns"), table.array("process")))

@@ -36,8 +36,7 @@ def read(file: rawfolder.File) -> ProcessMarks:
     events = event_files.read(path)
     result = ProcessMarks(pid)
     if events.bad:
-        detail = f"records of {path.name} that cannot be true"
-        result.losses.append({"cause": "bad_mark", "count": events.bad, "unit": "events", "detail": detail})
+        result.losses.append(event_files.impossible(path, events.bad))
     names = _names(path.with_name(rawfolder.REGION_NAMES.name(pid)))
     result.marks += _user_steps(events) + _regions(events, names) + _epochs(events)
     phases = events.take(np.flatnonzero(~np.isin(events.code, (USER_STEP, REGION))))

@@ -26,6 +26,7 @@ from sonde.errors import InputError, UsageError
 from sonde.ingest import Failure, Survey, survey
 from sonde.ingest.ranks import engines, wording
 from sonde.ingest.ranks.merge import merged
+from sonde.rows import plain
 from sonde.store import build
 from sonde.store.losses import Loss, loss_table
 from sonde.store.recording import Recording
@@ -166,7 +167,7 @@ def _open_some(folder: Path, files: Sequence[Path], engine: str, run: int | None
         *job.notes(at),
     ]
     recording = _with_loss(recording, len(files) - len(chosen), "; ".join(notes))
-    recording.meta.details["all_ranks"] = whole.to_json()
+    recording.meta.details["all_ranks"] = plain(whole.answer())
     recording.meta.details["notes"] = notes
     return recording
 

@@ -97,7 +97,7 @@ class StackSamples:
         self, source: str, path: Path, details: dict[str, object] | None = None, program: str | None = None
     ) -> Recording:
         if sum(self.weight_ns) > 4 * _LARGEST_NS:
-            raise InputError(f"the samples of {path} add up to more than 146 years; no profile does")
+            raise InputError(f"the samples of {path} add up to more than 146 years, which cannot be right")
         keys = list(self.frames)
         start = min(self.time_ns, default=0)
         end = max((t + w for t, w in zip(self.time_ns, self.weight_ns, strict=True)), default=0)

@@ -14,6 +14,7 @@ columns are expanded at the end.
 
 from __future__ import annotations
 
+import re
 import zlib
 from array import array
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ from sonde.store.recording import Recording
 NAME = "onednn"
 _MARKER = b"_verbose,"
 _MARKER_NAMES = tuple(name.encode() for name in sorted(MARKERS, key=len, reverse=True))
-_NUMBER = b"0123456789.e+-"
+_NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 _BLOCK_BYTES = 4 << 20
 _LONGEST_LINE = 1 << 20
 _KEPT_NUMBERS = 200_000  # distinct times and MKL lines remembered
@@ -244,11 +245,6 @@ def _mkl_record(piece: bytes, rows: Rows, notes: Notes) -> None:
 
 
 def _number(text: bytes) -> float | None:
-    """A time as printf writes it; float() alone would also take `nan`, `1e400`, `1_0` and spaces."""
-    if not text or text.translate(None, _NUMBER):
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if 0 <= value < mkl_log.LONGEST_MS else None
+    """A time as printf writes it; float() alone would also take `nan`, `1e400`, `1_0`, `+.5` and spaces."""
+    value = float(text) if _NUMBER.fullmatch(text) else mkl_log.LONGEST_MS
+    return value if value < mkl_log.LONGEST_MS else None

@@ -6,11 +6,12 @@ Adding a column with a "none" default does not change it.
 
 from __future__ import annotations
 
+from sonde.store.schema.collectives import COLLECTIVES
 from sonde.store.schema.device import KERNELS, LAUNCHES
 from sonde.store.schema.events import COUNTERS, LOSSES, MARKS, MEMORY
 from sonde.store.schema.ops import OPS
 from sonde.store.schema.primitives import PRIMITIVES
-from sonde.store.schema.processes import PROCESSES, THREADS
+from sonde.store.schema.processes import GROUPS, PROCESSES, THREADS
 from sonde.store.schema.samples import FRAMES, SAMPLES, STACKS
 from sonde.store.schema.sources import SOURCES
 from sonde.store.schema.spec import NONE_VALUE, NUMPY_TYPE, SQL_TYPE, ColumnSpec, TableSpec
@@ -32,6 +33,8 @@ TABLES: dict[str, TableSpec] = {
         MEMORY,
         COUNTERS,
         MARKS,
+        GROUPS,
+        COLLECTIVES,
         LOSSES,
         SOURCES,
     )

@@ -38,7 +38,7 @@ MARKS = TableSpec(
         i32("thread", "thread, -1 when it concerns the process", refers="threads"),
         text(
             "kind",
-            "step, epoch, region, phase, window, compile, gc, tensors, settings, pause, overhead_on, …",
+            "step, epoch, region, phase, window, compile, gc, tensors, settings, values, loop, pause, overhead_on, …",
         ),
         text("name", "name: region name, forward/backward/optimizer, …"),
         i32("number", "step or epoch number, -1 when none"),

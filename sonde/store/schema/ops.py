@@ -12,7 +12,10 @@ OPS = TableSpec(
         i64("end_ns", "end", "ns"),
         i64("parent", "enclosing call on the same thread, -1 at the top", refers="ops"),
         text("name", "aten::addmm, user region name, autograd node, …"),
-        text("kind", "op, annotation, python, module, backward or compiled"),
+        text(
+            "kind",
+            "op, annotation, python, module, backward or compiled; printed: timed while --primitives printed",
+        ),
         text("shapes", "input shapes as the profiler gives them, JSON"),
         text("dtypes", "input types, JSON"),
         text("strides", "input strides, JSON"),
