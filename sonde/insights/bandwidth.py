@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+
+from sonde.insights.model import NotEnough
+from sonde.insights.roof import measured_roof
 from sonde.insights.subject import Subject
 
 GUESS_LOW, GUESS_HIGH = 5e9, 30e9  # bytes/s of main memory: one busy core of a small VM … a good desktop
@@ -9,13 +13,8 @@ GUESS_LOW, GUESS_HIGH = 5e9, 30e9  # bytes/s of main memory: one busy core of a 
 
 def bytes_per_second(subject: Subject) -> tuple[float, float]:
     """(low, high) bandwidth of main memory."""
-    roofs = subject.meta.machine.get("roofs")
-    if isinstance(roofs, dict):
-        known = [
-            float(b["best"])
-            for b in roofs.get("bandwidths", [])
-            if isinstance(b, dict) and b.get("name") == "memory" and b.get("best")
-        ]
+    with contextlib.suppress(NotEnough):
+        known = [level.bytes_per_s for level in measured_roof(subject).levels if level.size_bytes is None]
         if known:
             return 0.5 * max(known), max(known)
     return GUESS_LOW, GUESS_HIGH

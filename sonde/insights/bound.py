@@ -1,11 +1,12 @@
 """What bounds the program, in one word with its evidence, before any advice. The one verdict of terminal and page.
 
 Of a program on the CPU: from the samples of the thread that makes the steps, within steady steps (`host_layers`); where
-there are no steps, from those of the main thread over the whole run. Input, waiting or overhead bind when they take at
-least a quarter (overhead: half, because some is always needed); else the kernels decide. Waiting for other threads of
-the pool is no arithmetic: what remains without it is judged, but where it is most of the step, and no other program had
-the CPUs, the program is bound by it. Kernels other than matrix products are memory-bound only where the bytes that they
-must move take at least half of their time at the measured bandwidth; else the program is kernel-bound.
+there are no steps, from those of the main thread over the whole run. Input, waiting (for other ranks, for something
+else) or overhead bind when they take at least a quarter (overhead: half, because some is always needed); else the
+kernels decide. Waiting for other threads of the pool is no arithmetic: what remains without it is judged, but where it
+is most of the step, and no other program had the CPUs, the program is bound by it. Kernels other than matrix products
+are memory-bound only where the bytes that they must move take at least half of their time at the measured bandwidth;
+else the program is kernel-bound.
 Of a device: the verdict of `sonde.analyze.device.verdict`, with waiting for other ranks told apart.
 Below `FEWEST_SAMPLES` samples nothing is judged. A selected range of the report is judged by the same shares and
 thresholds (web/src/calc/bound.ts; `THRESHOLDS` is written into web/src/data/answers.ts).
@@ -16,24 +17,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from sonde.analyze.roofline.tables import op_roofline
-from sonde.columns import Table
-from sonde.errors import SondeError
 from sonde.insights.host_layers import KINDS, MATH_OP, sample_kinds
-from sonde.insights.judged_steps import RECORD_NATIVE_STEPS, RECORD_STEPS
 from sonde.insights.model import NotEnough
 from sonde.insights.native_words import overhead_words
-from sonde.insights.subject import FEWEST_SAMPLES, Subject
-from sonde.machine import roofs as measured
+from sonde.insights.roof import measured_roof
+from sonde.insights.subject import FEWEST_SAMPLES, Subject, too_few
 
 LOSS_SHARE = 0.25  # as sonde.analyze.device.verdict
 POOL_SHARE = 0.5  # ours: more of a quiet machine's step than its work
 OVERHEAD_SHARE = 0.5  # ours: below, kernels still do most of the work
 AT_ROOF = 0.5  # of the time of other kernels: from here on memory is what limits them (ours)
+WAITS = {"input": "input-bound", "ranks": "communication-bound", "wait": "wait-bound"}  # first of equals
 THRESHOLDS = {
     "loss": LOSS_SHARE,
     "pool": POOL_SHARE,
@@ -46,6 +44,7 @@ WORDS = {
     "overhead": "in Python, dispatch and bookkeeping",
     "input": "waiting for input",
     "pool": "waiting for other threads of the pool",
+    "ranks": "waiting for other ranks",
     "wait": "waiting for something else",
 }
 
@@ -75,16 +74,12 @@ def sentence(bound: Bound | None, missing: str | None) -> str | None:
 
 
 def _host_bound(subject: Subject) -> Bound:
-    try:
-        samples, weight, thread = subject.host.samples, subject.host.weight, subject.thread
-        what = "a steady step is" if subject.unit == "step" else "the main thread is"
-    except NotEnough as missing:
-        if str(missing) not in (RECORD_STEPS, RECORD_NATIVE_STEPS):
-            raise
-        samples, thread = _whole_run(subject)
-        weight = np.maximum(samples.array("weight_ns"), 0).astype(np.float64)
-        what = "the main thread is"
+    samples, weight, thread = subject.host.samples, subject.host.weight, subject.thread
+    looks = max(len(samples), int(subject.host.looks))
+    what = "a steady step is" if subject.unit == "step" else "the main thread is"
     crowded = subject.taken.matters
+    if looks < FEWEST_SAMPLES:
+        raise NotEnough(too_few(looks))
     kinds = sample_kinds(subject.stacks, samples, crowded)
     sums = np.bincount(kinds, weight, len(KINDS))
     shares = {name: float(sums[i] / max(weight.sum(), 1.0)) for i, name in enumerate(KINDS)}
@@ -114,39 +109,21 @@ def word_of(shares: dict[str, float]) -> str:
         return "wait-bound"
     rest = max(1 - shares["pool"], 1e-9)
     shares = {name: share / rest for name, share in shares.items()}
-    if max(shares["input"], shares["wait"]) >= LOSS_SHARE:
-        return "input-bound" if shares["input"] >= shares["wait"] else "wait-bound"
+    loss = max(WAITS, key=lambda name: shares[name])
+    if shares[loss] >= LOSS_SHARE:
+        return WAITS[loss]
     if shares["overhead"] >= OVERHEAD_SHARE:
         return "overhead-bound"
     return "compute-bound" if shares["math"] >= shares["memory"] else "kernel-bound"
 
 
-def _whole_run(subject: Subject) -> tuple[Table, int]:
-    """Samples of the main thread that lived longest, without preemption."""
-    threads, samples = subject.table("threads"), subject.table("samples")
-    main = np.flatnonzero(threads.text("kind").equals("main"))
-    if not len(main) or not len(samples):
-        raise NotEnough(RECORD_STEPS)
-    lived = (threads.array("end_ns") - threads.array("start_ns"))[main]
-    thread = int(threads.array("thread")[main[int(lived.argmax())]])
-    taken = samples.text("state").equals("waiting") & samples.text("reason").equals("preempted")
-    mine = samples.take((samples.array("thread") == thread) & ~taken)
-    if len(mine) < FEWEST_SAMPLES:
-        raise NotEnough(f"{len(mine)} samples of the main thread, {FEWEST_SAMPLES} are needed to judge")
-    return mine, thread
-
-
 def _at_roof(subject: Subject) -> tuple[str, str]:
     """Whether bytes at the measured bandwidth explain the time of the kernels that are no matrix products."""
     unknown = "whether memory limits these kernels is not known: "
-    roofs = subject.meta.machine.get("roofs")
-    if not isinstance(roofs, dict):
-        return "kernel-bound", unknown + "measure this machine once with sonde check --roof"
     try:
-        found = measured.from_json(roofs, Path("meta.json"))
-        roof = found.roof(max((r.threads for r in (*found.peaks, *found.bandwidths)), default=1))
-    except SondeError as error:
-        return "kernel-bound", unknown + error.message
+        roof = measured_roof(subject)
+    except NotEnough as lacking:
+        return "kernel-bound", unknown + str(lacking)
     ops = subject.table("ops")
     names = ops.text("name")
     product = np.array([bool(re.search(MATH_OP, name)) for name in names.values] + [False], np.bool_)
@@ -157,20 +134,23 @@ def _at_roof(subject: Subject) -> tuple[str, str]:
             "kernel-bound",
             unknown + "no call of them with known bytes was recorded (sonde run --window auto)",
         )
-    moved = table.text("bound").equals("memory")
-    share = float(table.array("roof_ms")[moved].sum()) / spent
-    told = f"the bytes that they must move take {share:.0%} of their time at the measured bandwidth"
+    needed, bound = table.array("roof_ms"), table.text("bound")
+    share, cached = (float(needed[bound.equals(word)].sum()) / spent for word in ("memory", "cache"))
+    told = (
+        f"at the measured bandwidths their bytes take {share:.0%} of their time from memory, "
+        f"{cached:.0%} from caches"
+    )
     return ("memory-bound" if share >= AT_ROOF else "kernel-bound"), told
 
 
 def _device_bound(subject: Subject) -> Bound:
-    devices = subject.gpu.to_json()["devices"]
+    devices = subject.gpu.devices()
     if not devices:
         raise NotEnough("no device did any work")
-    words = Counter(d["bound"] for d in devices)
+    words = Counter(d.bound for d in devices)
     word = max(words, key=lambda w: (words[w], w))
-    chosen = next(d for d in devices if d["bound"] == word)
-    evidence = list(chosen["evidence"])
+    chosen = next(d for d in devices if d.bound == word)
+    evidence = list(chosen.evidence)
     if len(devices) > 1:
         evidence.append(f"{words[word]} of {len(devices)} devices are {word}")
-    return Bound(word, dict(chosen["shares"]), tuple(evidence))
+    return Bound(word, dict(chosen.shares), tuple(evidence))

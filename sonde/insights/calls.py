@@ -18,7 +18,7 @@ import numpy as np
 from sonde import json_text
 from sonde.analyze.base.intervals import union
 from sonde.analyze.base.nesting import depths, levels, sum_children
-from sonde.analyze.ops.table import counted
+from sonde.analyze.ops.table import PRINTED, counted
 from sonde.analyze.samples.stack_index import Mask, text_mask
 from sonde.columns import Array, Table
 from sonde.insights.model import NotEnough
@@ -131,6 +131,7 @@ def parsed(text: str | None) -> list[Any]:
 def window_calls(subject: Subject) -> Calls:
     """The calls of whole recorded steps; NotEnough when there are none."""
     ops = subject.table("ops")
+    ops = ops.take(~ops.text("kind").equals(PRINTED))
     if not len(ops):
         raise NotEnough(RECORD_SHAPES if subject.native else RECORD_WINDOW)
     start, end, steps = _windows(subject, ops)

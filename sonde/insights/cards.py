@@ -12,20 +12,27 @@ from dataclasses import replace
 
 import numpy as np
 
-from sonde.analyze.account.kinds import NAMES
+from sonde.analyze.account.kinds import CODES, NAMES, main_kind, operator_kind
+from sonde.analyze.account.places import Place
+from sonde.analyze.samples.stack_index import Mask
+from sonde.insights.line_signs import signs_of
 from sonde.insights.model import Evidence, Insight, Saving
+from sonde.insights.roles import ROLES, roles
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
-from sonde.insights.ways import WAY_OF_RULE
+from sonde.insights.ways import way_of
 
 WORSE = 0.5  # of the most that a fix saves: so much slower it may make the step (seen: 49 % on a product-bound loop)
+LEAST_WORK = 0.25  # of some time: work at which threads wait for each other
+BY_SIGNS = ("python_overhead",)  # rules that say where, and leave open how
 PROVE_FIRST = "may be slower here: prove first"
 
 
 def completed(subject: Subject, rules: Sequence[Rule], finding: Finding) -> Finding:
     """The finding with all that a card shows."""
     insight = finding.insight
-    insight = replace(insight, way=insight.way or WAY_OF_RULE.get(insight.rule, ""))
+    declared = next((rule.way for rule in rules if rule.name == insight.rule), "")
+    insight = replace(insight, way=insight.way or declared)
     if any(rule.trial for rule in rules if rule.name == insight.rule) and insight.saving is not None:
         saving = insight.saving
         insight = replace(
@@ -36,22 +43,61 @@ def completed(subject: Subject, rules: Sequence[Rule], finding: Finding) -> Find
         )
     if finding.claim is not None and finding.claim.any():
         insight = _placed(subject, insight, finding)
+        if insight.rule in BY_SIGNS:
+            part = roles(subject)
+            role = ROLES[
+                int(np.bincount(part.code[finding.claim], subject.host.weight[finding.claim]).argmax())
+            ]
+            place = Place(insight.file, insight.line, "")
+            insight = replace(
+                insight, way=way_of(signs_of(subject, finding.claim, insight.work, role, place)).name
+            )
+    insight = _by_evidence(insight)
     if subject.unit == "run":
         insight = _of_the_run(insight)
     return Finding(insight, finding.claim)
 
 
+def kind_of(subject: Subject, claim: Mask) -> str:
+    """The kind of work that stands for these host samples."""
+    kind, weight = subject.host_kinds[claim], subject.host.weight[claim]
+    # Threads that wait for each other at a line do so for its work: that is what a change of the line saves.
+    working = kind != CODES["barriers"]
+    if weight[working].sum() >= LEAST_WORK * weight.sum():
+        kind, weight = kind[working], weight[working]
+    found = main_kind({NAMES[n]: float(weight[kind == n].sum()) for n in np.unique(kind).tolist()})
+    return "allocation" if found in ("copies", "memory") and subject.hides_faults else found
+
+
 def _placed(subject: Subject, insight: Insight, finding: Finding) -> Insight:
     claim, host = finding.claim, subject.host
-    judged, kind = subject.judged_stacks, subject.host_kinds[claim]
-    place = judged.places.of_stack[host.stack][claim]
-    weight = host.weight[claim]
-    most = judged.places.all[int(np.bincount(place, weight).argmax())]
+    assert claim is not None
+    who = subject.caused
+    most = who.all[int(np.bincount(who.place[claim], host.weight[claim]).argmax())]
+    evidence = insight.evidence
+    if not insight.file and bool((claim & who.moved).any()):
+        back = subject.lines(claim & who.moved, 1)
+        if back and (back[0].file, back[0].line) not in {(e.file, e.line) for e in evidence}:
+            told = replace(back[0], text=f"in the backward pass: {back[0].text}")
+            evidence = (*evidence[:1], told, *evidence[1:])
     return replace(
         insight,
-        work=insight.work or NAMES[int(np.bincount(kind, weight).argmax())],
+        evidence=evidence,
+        work=insight.work or kind_of(subject, claim),
         file=insight.file or most.file,
         line=insight.line if insight.file else most.line,
+    )
+
+
+def _by_evidence(insight: Insight) -> Insight:
+    """What a card without samples of its own says: the line and the operator of its first evidence that has them."""
+    shown = next((e for e in insight.evidence if e.file), None)
+    operator = next((e.name for e in insight.evidence if e.kind == "op" and e.name), "")
+    return replace(
+        insight,
+        work=insight.work or (operator_kind(operator) if operator else ""),
+        file=insight.file or (shown.file if shown else ""),
+        line=insight.line if insight.file or not shown else shown.line,
     )
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sonde import json_text
+from sonde.analyze.samples.stack_index import LIBRARY_PYTHON
 from sonde.insights.model import NotEnough
 from sonde.insights.subject import Subject
 
@@ -48,3 +51,26 @@ def compilations(subject: Subject) -> tuple[list[Compilation], list[Compilation]
 def place(one: Compilation) -> tuple[str, int]:
     file, line = one.facts.get("file"), one.facts.get("line")
     return (file if isinstance(file, str) else ""), (line if isinstance(line, int) else -1)
+
+
+def users_place(subject: Subject, again: list[Compilation]) -> tuple[str, int]:
+    """The user's line behind compilations: of the function, or where that is a library's, of what called it meanwhile.
+
+    `torch.compile(nn.Sequential(…))` compiles a function of torch's own, whose line helps nobody.
+    """
+    file, line = place(again[0])
+    if file and not LIBRARY_PYTHON.search(file):
+        return file, line
+    samples, index = subject.table("samples"), subject.stacks
+    when, stack = samples.array("time_ns"), samples.array("stack").astype(np.int64)
+    meanwhile = np.zeros(len(samples), np.bool_)
+    for one in again:
+        meanwhile |= (when >= one.start_ns) & (when < one.end_ns)
+    mine = stack[
+        meanwhile & (samples.array("thread") == subject.thread) & (stack >= 0) & (stack < len(index))
+    ]
+    rows = index.user_line[mine] if len(index) else mine[:0]
+    if not (rows >= 0).any():
+        return file, line
+    frame = int(np.bincount(rows[rows >= 0]).argmax())
+    return index.frames.text("file")[frame] or "", int(index.frames.array("line")[frame])

@@ -15,7 +15,7 @@ def devices(subject: Subject) -> list[DeviceSummary]:
     """Devices that ran anything for any time; NotEnough when there are none."""
     found = [d for r in subject.gpu.ranks for d in r.devices if d.time.window_ns > 0]
     if not found:
-        raise NotEnough("no device event lasts any time")
+        raise NotEnough("all device events have zero duration")
     return found
 
 
@@ -28,7 +28,7 @@ def mean_rank_share(subject: Subject, figure: Callable[[RankSummary], float]) ->
     """The same of a figure of whole ranks."""
     ranks = [r for r in subject.gpu.ranks if any(d.time.window_ns > 0 for d in r.devices)]
     if not ranks:
-        raise NotEnough("no device event lasts any time")
+        raise NotEnough("all device events have zero duration")
     return float(np.mean([figure(r) / sum(d.time.window_ns for d in r.devices) for r in ranks]))
 
 

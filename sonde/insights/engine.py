@@ -111,9 +111,13 @@ def judge(recording: Recording, rules: Sequence[Rule] = RULES) -> Report:
 
 def rank(insight: Insight) -> tuple[float, float]:
     """What is sure to be saved as a share of the step, weighted; then the middle of what is expected."""
+    if insight.pointer:
+        return 0.0, UNKNOWN_SHARE  # after what surely saves something, before noise
     if insight.saving is None:
         return 0.0, UNKNOWN_SHARE * WEIGHT[insight.confidence]
     low, middle = insight.saving.low_share, insight.saving.share
+    if insight.work == "taken" and low <= 0:
+        return -1.0, middle  # strangers: nothing that the program can change
     if insight.resource == "once":
         low, middle = 0.1 * low, 0.1 * middle  # paid once per run: never before what every step pays
     weight = WEIGHT[insight.confidence]

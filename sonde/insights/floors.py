@@ -8,17 +8,16 @@ floor is 0. What is not known counts as needed, and is said to be unknown: headr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from sonde.analyze.account.kinds import operator_kind
 from sonde.analyze.account.slices import Account
-from sonde.analyze.roofline.bounds import Roof, place
+from sonde.analyze.roofline.bounds import place
 from sonde.errors import SondeError
 from sonde.insights.model import NotEnough
+from sonde.insights.roof import measured_roof
 from sonde.insights.subject import Subject
-from sonde.machine.roofs import from_json
 
 _NOTHING = {
     "debugging": "debugging aids compute nothing that is used",
@@ -34,8 +33,8 @@ _NOTHING = {
     "allocation": "memory can be used again",
 }
 _UNKNOWN = {
-    "arithmetic": "FLOPs or this machine's roofs are not known (sonde check --roof, then record again)",
-    "memory": "bytes or this machine's roofs are not known (sonde check --roof, then record again)",
+    "arithmetic": "FLOPs or this machine's roofs are not known (measure them with sonde check --roof)",
+    "memory": "bytes or this machine's roofs are not known (measure them with sonde check --roof)",
     "taken": "other programs had the CPU",
     "unseen": "no sample saw it",
 }
@@ -108,13 +107,3 @@ def _at_the_roof(subject: Subject, found: Account) -> dict[str, float]:
         if floor_ns > 0:
             ratios[name] = min(floor_ns / taken, 1.0)
     return ratios
-
-
-def measured_roof(subject: Subject) -> Roof:
-    """This machine's limits for the program's threads; NotEnough where they were not measured before the recording."""
-    kept = subject.meta.machine.get("roofs")
-    if not isinstance(kept, dict):
-        raise NotEnough("this machine's roofs were not measured before the recording: sonde check --roof")
-    measured = from_json(kept, Path("meta.json"))
-    threads = subject.settings.get("threads")
-    return measured.roof(threads if isinstance(threads, int) else 1 << 16)  # not known: the most measured

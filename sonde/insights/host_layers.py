@@ -1,6 +1,7 @@
-"""What the stepping thread was doing, in six kinds that leave no remainder.
+"""What the stepping thread was doing, in seven kinds that leave no remainder.
 
 input     waiting for, or making, the next batch inside a DataLoader
+ranks     off the CPU in a collective, a send or a receive: for other ranks or their data
 wait      off the CPU elsewhere (not counting preemption)
 pool      waiting for the other threads of a parallel region, busily or asleep: no arithmetic
 math      in a kernel of a matrix product, convolution or attention
@@ -15,26 +16,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sonde.analyze.account.stack_kinds import (
+    COMMUNICATION,
+    COMMUNICATION_FILE,
+    KERNEL_NAME,
+    MATH_NAME,
+    NATIVE_LOADER,
+)
 from sonde.analyze.samples.stack_index import Mask, StackIndex
 from sonde.columns import Array, Table
 
 if TYPE_CHECKING:
     from sonde.insights.subject import Subject
 
-KINDS = ("input", "wait", "pool", "math", "memory", "overhead")
+KINDS = ("input", "ranks", "wait", "pool", "math", "memory", "overhead")
 DATALOADER_FILE = r"torch/utils/data/"
 LOADER_FUNCTION = r"(^|\.)(__next__|_next_data)$"
 LOADER_NEXT = r"(^|\.)__next__$|_next_data$|dataloader\.py"
-KERNEL_NAME = (
-    r"(?i)mkl_|mkldnn|dnnl::impl::cpu|onednn|cblas_|[sdhb]gemm|gemm_|omp_fn|outlined|xnn_|fbgemm|[Ss]leef|brgemm"
-    r"|at::vec::|at::native::.*(kernel|loop|vectori[sz]ed|cpublas)|kernel_cpu|cpp_fused|triton_"
-)
 MATH_OP = (
     r"^aten::(mm|addmm|bmm|baddbmm|addbmm|matmul|linear|mkldnn_linear|mkldnn_convolution|convolution|conv\dd"
     r"|_convolution|slow_conv\w*|thnn_conv\w*|convolution_backward|convolution_overrideable"
     r"|scaled_dot_product_attention|_scaled_dot\w+|_flash_attention\w*|addmv|mv|einsum|lstm|gru|mkldnn_rnn_layer)"
 )
-MATH_NAME = r"(?i)gemm|brgemm|mkl_blas|conv_|_conv|convolution|cblas_|flash_attention|matmul"
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class HostLayers:
     """Masks over `subject.host`; each sample is in exactly one."""
 
     input: Mask
+    ranks: Mask
     wait: Mask
     pool: Mask
     math: Mask
@@ -51,6 +55,7 @@ class HostLayers:
     def items(self) -> list[tuple[str, Mask]]:
         return [
             ("input", self.input),
+            ("ranks", self.ranks),
             ("wait", self.wait),
             ("pool", self.pool),
             ("math", self.math),
@@ -83,14 +88,19 @@ def sample_kinds(index: StackIndex, samples: Table, crowded: bool) -> Array:
     busy = samples.text("state").matches(("spinning", "imbalance"))
     pool = busy | (waiting & samples.text("reason").equals("idle"))
     loader = index.frames_where(LOADER_FUNCTION, layer="^python$", file=DATALOADER_FILE)
+    loader |= index.frames_where(NATIVE_LOADER, layer="^native$")
     kernels = index.frames_where(KERNEL_NAME, layer="^native$") | index.frames_where(layer="^(jit|gpu)$")
     products = index.frames_where(MATH_OP, layer="^op$") | index.frames_where(
         MATH_NAME, layer="^(native|jit)$"
     )
+    communication = index.frames_where(COMMUNICATION, layer="^native$") | index.frames_where(
+        layer="^python$", file=COMMUNICATION_FILE
+    )
     loading = holds(index.on_stack(loader)) & ~(pool & crowded)
     kernel = holds(index.on_stack(kernels))
     math = holds(index.on_stack(products))
-    chosen = np.select([loading, pool, waiting, kernel & math, kernel], [0, 2, 1, 3, 4], 5)
+    ranks = waiting & holds(index.on_stack(communication))
+    chosen = np.select([loading, ranks, pool, waiting, kernel & math, kernel], [0, 1, 3, 2, 4, 5], 6)
     result: Array = chosen.astype(np.int64)
     return result
 

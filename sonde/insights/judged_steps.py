@@ -31,6 +31,7 @@ from sonde.analyze.samples.own_lines import is_native_program
 from sonde.analyze.samples.stack_index import StackIndex
 from sonde.analyze.steps.program import StepReport, step_reports
 from sonde.columns import Array, Table
+from sonde.insights.line_facts import outer_loop
 from sonde.insights.model import NotEnough
 from sonde.store.recording import Recording
 
@@ -38,6 +39,8 @@ FEWEST_STEPS = 3  # steady steps below which nothing is said about a step
 # A step that long, and so few of them, is no part of the steady state (ours).
 STRANGE, RARE, FEW = 20.0, 0.02, 2
 RECORD_STEPS = "no steps were found: train with an optimizer, call a model, or mark steps with sonde.step()"
+ONLY_START = "the program did nothing but start: all its time is imports and start"
+NO_SAMPLES = "no thread was sampled: record the program with sonde run"
 RECORD_NATIVE_STEPS = "no steps were found: use torch::optim, or mark steps with sonde_step() of sonde.h"
 
 
@@ -92,9 +95,11 @@ class JudgedSteps:
         except NotEnough:
             if self.has_device:
                 raise
-            spans = run_extent(self.table("samples"), self.table("threads"), self.thread, self.stacks)
+            loop = outer_loop(self.table("marks"))
+            place = (loop.file, loop.line) if loop is not None else None
+            spans = run_extent(self.table("samples"), self.table("threads"), self.thread, self.stacks, place)
             if not len(spans):
-                raise
+                raise NotEnough(ONLY_START if len(self.table("samples")) else NO_SAMPLES) from None
             return spans.starts, spans.ends
 
     @cached_property
@@ -111,7 +116,8 @@ class JudgedSteps:
         if int(clear.sum()) >= FEWEST_STEPS:
             start, end = start[clear], end[clear]
         # Single steps that take very much longer belong to something else: a compilation, an evaluation.
-        strange = end - start > STRANGE * max(float(np.median(end - start)), 1.0)
+        own = end - start - pieces_of(self.table("samples"), self.thread).within(start, end)
+        strange = own > STRANGE * max(float(np.median(own)), 1.0)
         if strange.mean() <= RARE or strange.sum() <= FEW:
             start, end = start[~strange], end[~strange]
         return start, end
@@ -210,5 +216,5 @@ class JudgedSteps:
             return float(np.median(medians))
         windows = [float(d.time.window_ns) for r in self.gpu.ranks for d in r.devices]
         if not windows:
-            raise NotEnough("no device event lasts any time")
+            raise NotEnough("all device events have zero duration")
         return max(float(np.median(windows)), 1.0)

@@ -50,14 +50,6 @@ def loading(subject: Subject) -> Loading:
     )
 
 
-def effective_cpus(subject: Subject) -> int:
-    """CPUs that the program may use: affinity and quota; 1 when nothing is known."""
-    usable = subject.meta.machine.get("usable_cpus") or subject.meta.machine.get("cpus") or 1
-    quota = subject.settings.get("quota_cpus")
-    paid = int(quota) if isinstance(quota, (int, float)) and quota >= 1 else int(usable)
-    return max(min(int(usable), paid), 1)
-
-
 def claimed(subject: Subject) -> Mask | None:
     """The host samples inside a loader's `__next__`, where there are samples."""
     try:

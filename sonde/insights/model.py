@@ -88,3 +88,4 @@ class Insight:
     work: str = ""  # kind of work with most of the claimed time, as in the account
     file: str = ""  # the user's line with most of it
     line: int = -1
+    pointer: bool = False  # names the first place to look, and claims nothing

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.insights.loading import effective_cpus
 from sonde.insights.model import NotEnough
 from sonde.insights.subject import Subject
 
@@ -45,7 +44,7 @@ def pool(subject: Subject) -> Pool:
     seen = len(np.unique(workers.array("thread")))
     return Pool(
         threads,
-        effective_cpus(subject),
+        subject.cpus,
         seen,
         part("spinning"),
         part("imbalance"),

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from sonde.insights.model import Insight, Saving
-from sonde.insights.rule import Finding, Rule
+from sonde.insights.rule import LAST_RESORT, Finding, Rule
 from sonde.insights.subject import Subject
 
 MOST_OVERLAP = 0.5
@@ -24,8 +24,10 @@ def merged(subject: Subject, found: Sequence[tuple[Rule, Finding]], least_share:
     """Findings that are left when every sample is claimed once and trifles are dropped."""
     kept: list[Finding] = []
     taken: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None
-    for _, finding in sorted(found, key=lambda pair: (pair[0].breadth, -_size(pair[1].insight))):
+    for rule, finding in sorted(found, key=lambda pair: (pair[0].breadth, -_size(pair[1].insight))):
         insight, claim = finding.insight, finding.claim
+        if rule.breadth >= LAST_RESORT and any(_names_a_line(one) for one in kept):
+            continue
         if claim is not None and insight.saving is not None:
             weight = subject.host.weight
             if taken is None:
@@ -44,9 +46,20 @@ def merged(subject: Subject, found: Sequence[tuple[Rule, Finding]], least_share:
     return kept
 
 
+def _names_a_line(finding: Finding) -> bool:
+    """Whether a card tells what the program itself can change, at a line: its own, or that of its samples."""
+    insight = finding.insight
+    placed = bool(insight.file) or finding.claim is not None or any(e.file for e in insight.evidence)
+    return insight.saving is not None and insight.work != "taken" and placed
+
+
 def remaining_ms(subject: Subject, kept: Sequence[Finding], step_ms: float) -> float:
-    """A step after all fixes with a known saving."""
-    each = [f for f in kept if f.insight.saving is not None and f.insight.resource != "once"]
+    """A step after all fixes with a known saving. What other programs took is not in its length."""
+    each = [
+        f
+        for f in kept
+        if f.insight.saving is not None and f.insight.resource != "once" and f.insight.work != "taken"
+    ]
     if subject.has_device:
         return _device_step(subject, [f.insight for f in each], step_ms)
     left = 1.0

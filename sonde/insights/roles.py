@@ -3,7 +3,7 @@
 Enters: a `Subject`. Leaves: `Roles`, codes per host sample. From marks of phases and from stacks, never from names
 of the user's functions:
     hook      a function of the user's that torch calls around a module or a gradient
-    after     the loop, below the optimizer's line: this step is made without it
+    after     the loop, below the optimizer's line, calls of the model included: this step is made without it
     before    the loop, above the model's line: it feeds the step
     loop      outside forward, backward and optimizer, at a line that cannot be told to be before or after
 """
@@ -58,7 +58,9 @@ def roles(subject: Subject) -> Roles:
             site = np.append(index.innermost(frames), -1)[host.stack]
             line = np.append(index.frames.array("line"), -1)[site]
             outside = (code == CODE["loop"]) & (site >= 0)
-            code[outside & (line > last)] = CODE["after"]
+            # A model that is called below the update is called for something else: metrics, validation.
+            called = (code == CODE["forward"]) & (site >= 0)
+            code[(outside | called) & (line > last)] = CODE["after"]
             code[outside & (line < first)] = CODE["before"]
         code[np.append(_hooks(index), False)[host.stack]] = CODE["hook"]
     return Roles(code, site, phases)
@@ -82,8 +84,8 @@ def _loop_function(index: StackIndex, user: Array, code: Array, stack: Array) ->
         )
         called = outer[(code == CODE["forward"]) & (outer >= 0)]
         called = called[mine[called]]
-        lines = np.concatenate((line[at[mine[at]]], line[called]))
-        return mine, int(lines.min()), int(lines.max())
+        own = line[at[mine[at]]]
+        return mine, int(np.concatenate((own, line[called])).min()), int(own.max())
     return None
 
 

@@ -20,6 +20,7 @@ from sonde.insights.model import Insight
 if TYPE_CHECKING:
     from sonde.insights.subject import Subject
 
+LAST_RESORT = 9  # breadth of a rule that speaks only where no other names a line
 Scope = Literal["cpu", "gpu", "any"]
 
 
@@ -41,6 +42,7 @@ class Rule:
     judge: Callable[[Subject], Iterator[Finding]]
     scope: Scope = "any"  # gpu: only where device events were recorded; cpu: only where there are none
     breadth: int = 1
+    way: str = ""  # name of the `Way` (ways.py) that its fix goes; "": the finding says
     trial: bool = (
         False  # whether the fix wins depends on hardware or library: it may be slower, a trial must tell
     )

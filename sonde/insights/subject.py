@@ -16,25 +16,35 @@ from typing import Any
 import numpy as np
 
 from sonde import json_text
+from sonde.analyze.account.kinds import CODES
 from sonde.analyze.account.slices import Sliced, sliced
 from sonde.analyze.account.stack_kinds import kind_of_samples
 from sonde.analyze.samples.stack_index import Mask
 from sonde.columns import Array, Table
 from sonde.insights.calls import Calls, window_calls
+from sonde.insights.caused import Caused, caused
 from sonde.insights.judged_steps import JudgedSteps
+from sonde.insights.line_facts import NOTHING_KNOWN, RAN_ONCE, LineFacts, Loop, line_facts, outer_loop
 from sonde.insights.model import Evidence, NotEnough, Saving
 from sonde.insights.settings import answers
 from sonde.insights.shares import Share, widened, wilson
+from sonde.insights.source_facts import FileFacts, source_facts
 
 BUSY_WAITS = ("spinning", "imbalance")  # states of samples on the CPU that do no work
 STRETCHES = 8  # of a run, whose differences tell how steady a share is
 # Of what remains, when all of a step is won back: caches, the allocator and the lock are freer. Ours: loaders, lists
 # and copies that were taken out of the pitfalls gained up to so much more than their own time.
 REST_GETS_FASTER = 0.25
-FEWEST_SAMPLES = (
-    30  # host samples below which nothing is judged: a share of a quarter is uncertain by 15 points
-)
+FAULTS_PER_S, LEAST_HIDDEN = 20_000.0, 0.10  # fresh pages, and CPU time in the kernel that no sample shows
+FEWEST_SAMPLES = 30  # host samples below which there is no verdict: a quarter is uncertain by 15 points
+# Rules hold the lower end of an interval against their thresholds, so that fewer make wide savings, not false ones.
+FEWEST_LOOKS = 12
 RECORD_SAMPLES = "too few samples in steady steps: run more steps, or record with a higher --rate"
+
+
+def too_few(seen: int) -> str:
+    """Why there is no verdict."""
+    return f"{RECORD_SAMPLES} ({seen} seen, {FEWEST_SAMPLES} needed)"
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ class Host:
     weight: Array  # float ns
     waiting: Mask
     pool: Mask  # waiting for the other threads of its pool, busily or asleep
-    whole_ns: float
+    whole_ns: float  # that shares are of: without waits for the pool where other programs hold its cores
     looks: float  # samples that the whole stands for
     preempted_share: float  # of the thread's time, as if it had not been left out
     unseen: float  # share of the steps' wall time in no sample: waits too short to be looked at
@@ -70,12 +80,37 @@ class Subject(JudgedSteps):
         """Code of the kind of work of each host sample."""
         return kind_of_samples(self.host.samples, self.host.stack, self.judged_stacks.kinds)
 
+    @cached_property
+    def caused(self) -> Caused:
+        """The user's line behind each host sample, of the backward pass the forward line."""
+        return caused(self)
+
     def in_steady(self, time_ns: Array) -> Mask:
         """Which moments fall into steady steps."""
         spans = self.steady
         at = np.searchsorted(spans.starts, time_ns, "right") - 1
         inside: Mask = (at >= 0) & (time_ns < spans.ends[np.maximum(at, 0)])
         return inside
+
+    @cached_property
+    def cpus(self) -> int:
+        """CPUs that the program may use: affinity and quota; 1 when nothing is known."""
+        usable = self.meta.machine.get("usable_cpus") or self.meta.machine.get("cpus") or 1
+        quota = self.settings.get("quota_cpus")
+        paid = int(quota) if isinstance(quota, (int, float)) and quota >= 1 else int(usable)
+        return max(min(int(usable), paid), 1)
+
+    @cached_property
+    def crowded(self) -> bool:
+        """Whether other programs hold cores of this one's pool: its threads then wait for those that are off the CPU.
+
+        That wait is none of the program's own, and no claim and no share counts it. Threads that outnumber the CPUs
+        or share one by their own binding crowd each other: that is the program's own.
+        """
+        threads, bound = self.settings.get("threads"), self.settings.get("affinity")
+        most = int(threads) if isinstance(threads, int) else 1
+        pinned = isinstance(bound, dict) and int(bound.get("main", most)) < min(most, self.cpus)
+        return self.taken.matters and most <= self.cpus and not pinned
 
     @cached_property
     def host(self) -> Host:
@@ -89,15 +124,23 @@ class Subject(JudgedSteps):
         lost = float(weight[preempted].sum()) / everything if everything else 0.0
         keep = ~preempted
         samples, weight, waiting = samples.take(np.flatnonzero(keep)), weight[keep], waiting[keep]
-        if len(samples) < FEWEST_SAMPLES:
-            raise NotEnough(f"{RECORD_SAMPLES} ({len(samples)} seen, {FEWEST_SAMPLES} needed)")
         running = weight[~waiting]
-        period = float(np.median(running)) if len(running) else float(np.median(weight))
-        whole = float(weight.sum())
+        period = (
+            float(np.median(running)) if len(running) else float(np.median(weight)) if len(weight) else 1.0
+        )
+        pool = samples.text("state").matches(BUSY_WAITS) | (waiting & samples.text("reason").equals("idle"))
+        counted = ~pool if self.crowded else np.ones(len(weight), np.bool_)
+        whole = float(weight[counted].sum())
+        # Waits are measured one by one: a long one is worth as many looks as samples would have fallen into it.
+        looks = max(int(counted.sum()), int(whole / max(period, 1.0)))
+        if looks < FEWEST_LOOKS and pool.any():  # hardly any of its own: then shares are of all
+            whole = float(weight.sum())
+            looks = max(len(samples), int(whole / max(period, 1.0)))
+        if looks < FEWEST_LOOKS:
+            raise NotEnough(too_few(looks))
         stack = samples.array("stack").astype(np.int64)
         stack = np.where((stack >= 0) & (stack < len(self.stacks)), stack, -1)
         unseen = max(1 - everything / max(float(self.steady.total_ns), 1.0), 0.0)
-        pool = samples.text("state").matches(BUSY_WAITS) | (waiting & samples.text("reason").equals("idle"))
         return Host(samples, stack, weight, waiting, pool, whole, whole / max(period, 1.0), lost, unseen)
 
     def host_mask(self, stacks: Mask) -> Mask:
@@ -110,7 +153,7 @@ class Subject(JudgedSteps):
         if not len(stacks):
             return np.zeros(len(at), np.bool_)
         found: Mask = (at >= 0) & stacks[np.maximum(at, 0)]
-        return found & ~self.host.pool if self.taken.matters else found
+        return found & ~self.host.pool if self.crowded else found
 
     def host_with(self, name: str | None = None, **columns: str) -> Mask:
         """Host samples with a matching frame anywhere on their stack."""
@@ -147,7 +190,8 @@ class Subject(JudgedSteps):
         """
         host = self.host
         counted = wilson(float(host.weight[claim].sum()), host.whole_ns, host.looks)
-        whole = np.bincount(self._stretch, host.weight, STRETCHES)
+        counted_ns = np.where(host.pool, 0.0, host.weight) if self.crowded else host.weight
+        whole = np.bincount(self._stretch, counted_ns, STRETCHES)
         if (whole <= 0).any():
             return counted
         return widened(counted, np.bincount(self._stretch[claim], host.weight[claim], STRETCHES) / whole)
@@ -163,14 +207,13 @@ class Subject(JudgedSteps):
     def saving(self, share: Share, low: float = 1.0, high: float = 1.0) -> Saving:
         """What a step would lose if a fix won back `low` to `high` of a share.
 
-        Of a median step at least, of a mean step at most: where only some steps pay, both are true. At most
-        the rest of the step gets faster too, the more so the more is gone.
+        The step is as long as everywhere; its share is of all steady steps. At most the rest of the step gets faster
+        too, the more so the more is gone.
         """
-        shortest, longest = sorted((self.step_ns, self.mean_step_ns))
         most = min(share.high * high, 1.0)
         most = 1 - (1 - most) * (1 - REST_GETS_FASTER * most)
         least = share.low * low if low >= 0 else share.high * low
-        return Saving(min(least, most) * shortest / 1e6, most * longest / 1e6, longest / 1e6)
+        return Saving(min(least, most) * self.step_ms, most * self.step_ms, self.step_ms)
 
     def lines(self, claim: Mask, limit: int = 2) -> list[Evidence]:
         """The user's own lines behind host samples, heaviest first, as evidence."""
@@ -272,6 +315,59 @@ class Subject(JudgedSteps):
             raise NotEnough(f"too few readings of {name} in steady steps: run for some seconds")
         order = np.argsort(time_ns, kind="stable")
         return float((value[order][-1] - value[order][0]) / ((time_ns.max() - time_ns.min()) / 1e9))
+
+    @cached_property
+    def hides_faults(self) -> bool:
+        """Whether most of the time in copies and elementwise work is the kernel's, giving it fresh pages.
+
+        A sample need not hold the kernel's part of its stack; the system's own count of CPU time does.
+        """
+        try:
+            system, user = self.counter_steady("cpu_system_ns"), self.counter_steady("cpu_user_ns")
+            faults = self.counter_steady("minor_faults")
+        except NotEnough:
+            return False
+        host, running = self.host, ~self.host.waiting
+        whole = float(host.weight[running].sum())
+        seen = float(host.weight[running & self.host_with(layer="^kernel$")].sum()) / max(whole, 1.0)
+        moving = np.isin(self.host_kinds, [CODES["copies"], CODES["memory"]]) & running
+        moved = float(host.weight[moving].sum()) / max(whole, 1.0)
+        hidden = system / max(system + user, 1.0) - seen
+        return faults > FAULTS_PER_S and hidden > LEAST_HIDDEN and hidden > moved / 2
+
+    # Lines -----------------------------------------------------------------------------
+
+    @cached_property
+    def line_facts(self) -> dict[tuple[str, int], LineFacts]:
+        """What windows learnt of single lines."""
+        return line_facts(self.table("marks"))
+
+    def facts_of(self, file: str, line: int) -> LineFacts:
+        """Of one line. Windows leave out lines that run once in a step and make nothing that can be read."""
+        once = RAN_ONCE if file in self._seen_files else NOTHING_KNOWN
+        return self.line_facts.get((file, line), once)
+
+    @cached_property
+    def _seen_files(self) -> set[str]:
+        return {file for file, _ in self.line_facts}
+
+    @cached_property
+    def outer_loop(self) -> Loop | None:
+        """The loop of a program without steps, where it was found."""
+        return outer_loop(self.table("marks"))
+
+    @cached_property
+    def source_facts(self) -> dict[str, FileFacts]:
+        """What the text of the program's own files says."""
+        return source_facts(self.table("sources"))
+
+    def called_at(self, *names: str) -> tuple[str, int]:
+        """The first line of the user's that calls one of these functions; ("", -1) when none does."""
+        for name in names:
+            for file, facts in self.source_facts.items():
+                if name in facts.calls:
+                    return file, facts.calls[name][0]
+        return "", -1
 
     # Operator calls ---------------------------------------------------------------
 

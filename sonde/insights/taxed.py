@@ -32,6 +32,7 @@ class Tax:
     confidence: Confidence = "high"
     resource: Resource = "host"
     lines: int = 1
+    work: str = ""  # kind of work, where the samples' own kinds do not say what it is for
 
 
 def taxed(
@@ -56,6 +57,7 @@ def taxed(
             fix=tax.fix,
             experiment=tax.experiment,
             resource=tax.resource,
+            work=tax.work,
         ),
         claim,
     )

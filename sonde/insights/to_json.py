@@ -1,8 +1,9 @@
-"""A report of insights as plain data, with the documented keys of the design (§5) and some more.
+"""A report of insights as plain data, with the keys that docs/json.md documents, and some more.
 
 `taken_away` {share, seconds, …} (see `sonde.analyze.recording.taken_away`),
 `insights` [{rule, title, why, evidence, saving_ms_per_step {low, high}, saving_of_ms, saving_share,
-confidence, fix, experiment, resource, way, work, file, line}], `step_ms`, `remaining_ms`,
+confidence, fix, experiment, resource, way, work, file, line,
+pointer}] (`pointer`: the card only names the first place to look), `step_ms`, `remaining_ms`,
 `verdict` {bound, shares, evidence},
 `not_judged` {rule: reason}, `silent`,
 `not_applicable`, `failed` {rule: exception}; of the account `kinds` {kind: share of the wall time}, `needed_ms`
@@ -53,6 +54,7 @@ def insight_json(insight: Insight) -> dict[str, Any]:
         "saving_share": None if saving is None else saving.share,
         "confidence": insight.confidence,
         "fix": insight.fix,
+        "pointer": insight.pointer,
         "experiment": asdict(insight.experiment),
         "resource": insight.resource,
         "way": insight.way,

@@ -7,7 +7,7 @@ one fits; where none does, the way is what a card says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ IN_BULK = Way(
     "Many small calls cost more than the work in them. One call over all rows, tensors or time steps pays it once.",
     "# {place}: one call on stacked tensors instead of one per element",
 )
+# Overhead of a line that was not seen to run many times: nothing is sure.
+PERHAPS_IN_BULK = replace(IN_BULK, won=(0.0, 1.0))
 IN_ONE_PASS = Way(
     "in one pass",
     (-0.3, 0.7),
@@ -77,7 +79,7 @@ OTHER_HANDS = Way(
 WAITING = Way(
     "waiting for someone",
     (0.3, 1.0),
-    "The step stands still until something else is done.",
+    "The step waits until something else is done.",
     "# {place}: start it earlier, in another thread or process, and fetch the result when it is needed",
 )
 
@@ -86,7 +88,7 @@ _BY_KIND = {
     "sleep": NOT_AT_ALL,
     "io": LESS_OFTEN,
     "gc": LESS_OFTEN,
-    "locks": OTHER_HANDS,
+    "locks": WAITING,
     "barriers": OTHER_HANDS,
     "communication": WAITING,
     "waiting": WAITING,
@@ -98,64 +100,60 @@ _IN_MODEL = {
     "gather": OTHER_FORMAT,
     "random": OTHER_FORMAT,
     "memory": IN_ONE_PASS,
-    "allocation": ONCE,
-    "dispatch": IN_BULK,
-    "autograd": IN_BULK,
-    "python": IN_BULK,
+    "allocation": IN_ONE_PASS,
+    "dispatch": PERHAPS_IN_BULK,
+    "autograd": PERHAPS_IN_BULK,
+    "python": PERHAPS_IN_BULK,
     "native": ELSEWHERE,
     "arithmetic": ONCE,
 }
+_FEEDING = {"python": ELSEWHERE, "native": ELSEWHERE, "dispatch": ELSEWHERE, "random": LESS_OFTEN}
+FEWEST_TURNS, LONGEST_TURN_NS = 8, 150_000.0  # of a loop inside a step, whose turns are small work
 
 
-def way_of(kind: str, role: str, grows: bool, repeats: bool) -> Way:
-    """The way for time of one kind: what it is first, then how it changes, then when in the step it is spent."""
-    if kind in _BY_KIND:
-        return _BY_KIND[kind]
-    if grows:
+@dataclass(frozen=True)
+class Signs:
+    """What is known of some time of a step. All but kind and role may be unknown: then they are as here."""
+
+    kind: str
+    role: str
+    grows: bool = False  # its time or its calls rise from step to step
+    again: bool = False  # its result is one that it had before
+    visits: float = 0.0  # turns in a step
+    turn_ns: float = 0.0  # of one turn
+    text: bool = False  # it handles strings
+    cut: bool = False  # only a piece of the result is kept
+    unused: bool = False  # the result is not read at all
+    converts: bool = False  # Python objects become a tensor
+    reads: bool = False  # a file is read
+    permutes: bool = False  # a whole permutation is drawn
+    one_hot: bool = False  # a product with vectors that are zero but for one place
+
+    @property
+    def in_a_loop(self) -> bool:
+        return self.visits >= FEWEST_TURNS and self.turn_ns <= LONGEST_TURN_NS
+
+
+def way_of(signs: Signs) -> Way:
+    """The way: by what the time is, then by how it changes, by what becomes of it, by when in the step it is spent."""
+    if signs.kind in _BY_KIND:
+        return _BY_KIND[signs.kind]
+    if signs.grows:
         return INCREMENTALLY
-    if role in ("hook", "after"):
+    if signs.again or signs.reads:
+        return ONCE
+    if signs.role == "hook" or signs.permutes:
         return LESS_OFTEN
-    if repeats:
+    if signs.cut or (signs.unused and signs.role != "after"):
+        return NOT_AT_ALL
+    if signs.one_hot:
+        return OTHER_FORMAT
+    if signs.in_a_loop and not signs.text:
         return IN_BULK
-    if role == "before":
-        return ELSEWHERE if kind in ("python", "native", "dispatch") else ONCE
-    return _IN_MODEL.get(kind, ONCE)
-
-
-WAY_OF_RULE: dict[str, str] = {
-    **dict.fromkeys(
-        ("constant_moved", "constant_rebuilt", "recompiles", "primitive_creation", "warm_up"), "once"
-    ),
-    **dict.fromkeys(("worker_restart", "device_allocation", "page_faults", "huge_pages"), "once"),
-    **dict.fromkeys(("gc_pauses", "io_in_step", "host_sync"), "less often"),
-    **dict.fromkeys(("host_bound_gpu", "overhead_bound", "loop_indexing", "python_overhead"), "in bulk"),
-    **dict.fromkeys(("per_tensor_optimizer", "kernel_gaps", "collate_bound"), "in bulk"),
-    **dict.fromkeys(
-        ("pointwise_kernels", "small_op_chains", "unfused_attention", "graph_breaks"), "in one pass"
-    ),
-    "memory_growth": "incrementally",
-    **dict.fromkeys(("gpu_input", "loader_stall", "synchronous_loader"), "elsewhere"),
-    **dict.fromkeys(
-        ("fp32_precision", "fp64_by_accident", "bf16_without_hardware", "denormals"), "in another format"
-    ),
-    **dict.fromkeys(
-        ("isa_capped", "reference_kernels", "reorders", "noncontiguous_copies"), "in another format"
-    ),
-    **dict.fromkeys(
-        ("tensor_cores_unused", "misaligned_gemm", "dense_embedding_gradient"), "in another format"
-    ),
-    **dict.fromkeys(
-        ("pageable_copies", "cudnn_benchmark", "roofline_outlier", "fragmentation"), "in another format"
-    ),
-    **dict.fromkeys(("debug_left_on", "missing_inference_mode", "conv_bias", "zero_grad"), "not at all"),
-    **dict.fromkeys(
-        ("threads_above_quota", "oversubscription", "smt_siblings", "spin_share", "serial_regions"),
-        "with fewer or more hands",
-    ),
-    **dict.fromkeys(
-        ("multi_instance", "false_affinity", "several_openmp", "numa_remote", "cpu_migrations"),
-        "with fewer or more hands",
-    ),
-    **dict.fromkeys(("gil_contention", "stolen_time"), "with fewer or more hands"),
-    **dict.fromkeys(("storage_bound", "exposed_communication", "straggler"), "waiting for someone"),
-}
+    if signs.role == "after":
+        return LESS_OFTEN
+    if signs.converts:
+        return OTHER_FORMAT
+    if signs.role == "before":
+        return ELSEWHERE if signs.text else _FEEDING.get(signs.kind, ONCE)
+    return ELSEWHERE if signs.text else _IN_MODEL.get(signs.kind, ONCE)

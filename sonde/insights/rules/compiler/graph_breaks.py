@@ -1,4 +1,4 @@
-"""Rule 10, graph breaks: a compiled function falls out of its graph and back into Python.
+"""Rule 10, graph breaks: a compiled function returns to Python in the middle of its graph.
 
 Condition: the compiler noted graph breaks in the program's own code, and in steady steps the time outside
     compiled kernels below compiled functions is at least 5 % of the step.
@@ -82,4 +82,6 @@ def _regions_per_step(subject: Subject) -> float:
     return max(kinds.values(), default=0) / max(calls.steps, 1)
 
 
-RULE = Rule("graph_breaks", 10, "marks of the compiler and samples", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "graph_breaks", 10, "marks of the compiler and samples", judge, scope="cpu", breadth=0, way="in one pass"
+)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from sonde.insights.compiling import compilations, place
+from sonde.insights.compiling import compilations, users_place
 from sonde.insights.model import Evidence, Experiment, Insight, Saving
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
@@ -35,17 +35,13 @@ def judge(subject: Subject) -> Iterator[Finding]:
     steady_ms = sum(c.end_ns - c.start_ns for c in late) / 1e6
     steady_share = steady_ms * 1e6 / max(float(subject.steady.total_ns), 1.0)
     limit = f"; at {LIMIT} torch gives up and runs it uncompiled" if count >= LIMIT - 1 else ""
-    file, line = place(again[0])
+    file, line = users_place(subject, [c for c in again if c.name == name])
     per_step = steady_share >= 0.02
     steps = subject.report.steps
     stepped = max(s.start_ns + s.duration_ns for s in steps) - min(s.start_ns for s in steps)
     run_ms = max(stepped / 1e6, took)
     saving = (
-        Saving(
-            0.7 * steady_ms / subject.steady_steps,
-            1.1 * steady_ms / subject.steady_steps,
-            subject.mean_step_ns / 1e6,
-        )
+        Saving(0.7 * steady_share * subject.step_ms, 1.1 * steady_share * subject.step_ms, subject.step_ms)
         if per_step
         else Saving(0.6 * took, took + (FALLBACK * (run_ms - took) if limit else 0.0), run_ms)
     )
@@ -71,4 +67,4 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("recompiles", 10, "marks of the compiler", judge, scope="cpu", breadth=0)
+RULE = Rule("recompiles", 10, "marks of the compiler", judge, scope="cpu", breadth=0, way="once")

@@ -61,4 +61,6 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("constant_moved", 6, "operator calls and runtime calls", judge, scope="gpu", breadth=0)
+RULE = Rule(
+    "constant_moved", 6, "operator calls and runtime calls", judge, scope="gpu", breadth=0, way="once"
+)

@@ -47,7 +47,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     yield Finding(
         Insight(
             rule=RULE.name,
-            title=f"cuDNN chooses its algorithms by rule for {share:.0%} of the time",
+            title=f"cuDNN chooses its algorithms by heuristic for {share:.0%} of the time",
             why="With benchmark on, cuDNN tries its algorithms once per shape and keeps the fastest.",
             evidence=(
                 Evidence(
@@ -87,4 +87,13 @@ def _device_share(subject: Subject, calls: Calls, rows: np.ndarray[tuple[int], n
     return spent / max(float(sum(d.time.window_ns for d in devices(subject))), 1.0)
 
 
-RULE = Rule("cudnn_benchmark", 9, "operator calls with arguments", judge, scope="gpu", breadth=1, trial=True)
+RULE = Rule(
+    "cudnn_benchmark",
+    9,
+    "operator calls with arguments",
+    judge,
+    scope="gpu",
+    breadth=1,
+    trial=True,
+    way="in another format",
+)

@@ -67,4 +67,4 @@ def _steps_after_warm_up(subject: Subject, marks: Table, steps: Mask) -> tuple[A
     return start[first:], end[first:]
 
 
-RULE = Rule("device_allocation", 7, "runtime calls", judge, scope="gpu", breadth=0)
+RULE = Rule("device_allocation", 7, "runtime calls", judge, scope="gpu", breadth=0, way="once")

@@ -33,7 +33,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
         Insight(
             rule=RULE.name,
             title=f"{share:.0%} of the reserved GPU memory is never used",
-            why="Blocks of many sizes leave holes; the allocator then frees and asks again, which stops the device.",
+            why="Blocks of many sizes leave holes; freeing and requesting memory again then stops the device.",
             evidence=(Evidence(f"{reserved / 1e9:.1f} GB reserved, at most {used / 1e9:.1f} GB in use"),),
             saving=None,
             confidence="low",
@@ -46,4 +46,6 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("fragmentation", 8, "memory events of a device", judge, scope="gpu", breadth=2)
+RULE = Rule(
+    "fragmentation", 8, "memory events of a device", judge, scope="gpu", breadth=2, way="in another format"
+)

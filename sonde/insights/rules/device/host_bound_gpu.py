@@ -46,7 +46,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
         Insight(
             rule=RULE.name,
             title=f"The GPU is idle {share:.0%} of the time because the host launches too slowly",
-            why="Kernels are shorter than the time that Python and dispatch need to ask for the next one.",
+            why="Python and dispatch take longer to launch the next kernel than a kernel runs.",
             evidence=(
                 Evidence(f"the device is busy {busy:.0%} of the time; {share:.0%} it waits for a launch"),
                 Evidence(f"{kernels:,} device events of {each_us:.0f} µs on average, {gaps:,} gaps"),
@@ -62,4 +62,4 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("host_bound_gpu", 1, "device events with launches", judge, scope="gpu", breadth=1)
+RULE = Rule("host_bound_gpu", 1, "device events with launches", judge, scope="gpu", breadth=1, way="in bulk")

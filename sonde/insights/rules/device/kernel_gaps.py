@@ -41,4 +41,4 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("kernel_gaps", 2, "device events with launches", judge, scope="gpu", breadth=1)
+RULE = Rule("kernel_gaps", 2, "device events with launches", judge, scope="gpu", breadth=1, way="in bulk")

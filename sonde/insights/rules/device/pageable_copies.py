@@ -56,4 +56,4 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("pageable_copies", 5, "device copies", judge, scope="gpu", breadth=0)
+RULE = Rule("pageable_copies", 5, "device copies", judge, scope="gpu", breadth=0, way="in another format")

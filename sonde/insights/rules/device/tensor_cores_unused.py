@@ -76,4 +76,12 @@ def _math_ns(rank: RankSummary) -> float:
     return float(sum(k.total_ns for k in rank.kernels if is_math(k.name)))
 
 
-RULE = Rule("tensor_cores_unused", 44, "device events, device properties", judge, scope="gpu", breadth=1)
+RULE = Rule(
+    "tensor_cores_unused",
+    44,
+    "device events, device properties",
+    judge,
+    scope="gpu",
+    breadth=1,
+    way="in another format",
+)

@@ -52,4 +52,4 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("constant_rebuilt", 6, "samples in steady steps", judge, scope="cpu", breadth=0)
+RULE = Rule("constant_rebuilt", 6, "samples in steady steps", judge, scope="cpu", breadth=0, way="once")

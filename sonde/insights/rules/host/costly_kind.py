@@ -1,7 +1,7 @@
 """Costly kind: a kind of overhead or waiting takes much of the step, spread over many lines.
 
 Condition: Python, dispatch, autograd's bookkeeping and allocation together at least 30 % of the step, or waiting for
-    threads, locks, other processes or batches at least 15 %, as far as no narrower rule claims it.
+    threads, locks or other processes at least 15 %, loading at least 5 %, as far as no narrower rule claims it.
 Saving: what the way wins back; for overhead at least nothing, because only a larger batch or a compiled model
     spreads it, and both change more than this.
 Not for: time that other programs took, and waiting for pool threads while they had the CPUs.
@@ -21,9 +21,10 @@ from sonde.insights.ways import ELSEWHERE, IN_BULK, OTHER_HANDS, WAITING, Way
 
 GROUPS: tuple[tuple[tuple[str, ...], float, Way, str], ...] = (
     (("python", "dispatch", "autograd", "allocation"), 0.30, IN_BULK, "Python, dispatch and bookkeeping"),
-    (("loading",), 0.15, ELSEWHERE, "Loading"),
+    (("loading",), 0.05, ELSEWHERE, "Loading"),
     (("barriers", "locks"), 0.15, OTHER_HANDS, "Waiting for threads and locks"),
-    (("io", "communication", "waiting", "sleep"), 0.15, WAITING, "Waiting for something else"),
+    (("communication",), 0.15, WAITING, "Waiting for other ranks"),
+    (("io", "waiting", "sleep"), 0.15, WAITING, "Waiting for something else"),
 )
 _FIX = {
     "in bulk": "# larger batches: the same calls do more work each\n"
@@ -36,7 +37,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     kind = subject.host_kinds
     for kinds, least, way, title in GROUPS:
         claim = np.isin(kind, [CODES[k] for k in kinds])
-        if subject.taken.matters:
+        if subject.crowded:
             claim &= ~host.pool
         share = subject.share(claim)
         if share.low < least:

@@ -1,10 +1,11 @@
-"""Costly line: one line of the user's own takes much of the step, and not with the model's arithmetic.
+"""Costly line: one line of your own code takes much of the step, outside the model's arithmetic.
 
 Condition: host samples of one line (outside the model: of one call in the loop) that a way can win back are at
-    least 5 % of the step after the update, in hooks and for waits, 10 % elsewhere. Told from samples alone; operator
-    calls of windows only say whether the same call repeats.
+    least 5 % of the step after the update, in hooks and for waits, 10 % elsewhere. The way follows from samples, from
+    what windows learnt of the line (`line_facts`), from its calls and its text (`line_signs`).
 Saving: the part that the way wins back (`sonde.insights.ways`).
-Not for: arithmetic, memory traffic and dispatch of the model itself, and time that a narrower rule claims.
+Not for: arithmetic, memory traffic and dispatch of the model itself, unless its result is thrown away, and time that
+    a narrower rule claims.
 """
 
 from __future__ import annotations
@@ -14,22 +15,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.analyze.account.kinds import CODES, KINDS, NAMES
+from sonde.analyze.account.kinds import CODES, KINDS, NAMES, PER_CALL
 from sonde.analyze.account.places import Place
 from sonde.analyze.samples.stack_index import Mask
 from sonde.columns import Array
-from sonde.insights.model import Confidence, Evidence, Experiment, Insight, NotEnough
+from sonde.insights.cards import kind_of
+from sonde.insights.line_signs import loops_at, signs_of, thrown_away
+from sonde.insights.model import Confidence, Evidence, Experiment, Insight
 from sonde.insights.roles import ROLES, Roles, roles
 from sonde.insights.rule import Finding, Rule
-from sonde.insights.subject import Subject
+from sonde.insights.subject import Host, Subject
 from sonde.insights.ways import Way, way_of
 
 LEAST_SHARE, LEAST_BESIDE, LEAST_PLAIN = 0.10, 0.05, 0.3
 MOST_CARDS = 4
-REPEATS = 8  # equal calls of a line per step: a loop over small work
-GROWS, FEWEST = 1.6, 12  # last third against first third, and samples in them
 _WORK = ("arithmetic", "memory", "dispatch", "autograd", "allocation", "barriers", "unseen", "taken")
 _BESIDE = ("hook", "after")
+_HARMLESS = ("copies", "gather", "random")  # in the backward pass, unless the forward pass has as much of it
+LEAST_FORWARD = 0.03
 
 
 @dataclass(frozen=True)
@@ -43,17 +46,22 @@ class Group:
 
 
 def judge(subject: Subject) -> Iterator[Finding]:
-    judged, host, part = subject.judged_stacks, subject.host, roles(subject)
+    host, part = subject.host, roles(subject)
     kind = subject.host_kinds
-    place = judged.places.of_stack[host.stack]
-    spent = _avoidable(kind, part) & (place != _nobody(judged.places.all))
-    if subject.taken.matters:
+    who = subject.caused
+    place = who.place
+    turning = loops_at(subject, kind, place)
+    spent = _avoidable(kind, part) | thrown_away(subject, place) | turning
+    spent |= _in_its_backward(kind, place, spent, who.moved, host)
+    spent &= place != _nobody(who.all)
+    spent &= ~_inside_the_library(subject, kind)
+    if subject.crowded:
         spent &= ~host.pool
-    keys = _keys(place, part)
+    keys = np.where(np.isin(place, np.unique(place[turning])), _functions(who.all)[place], _keys(place, part))
     found = []
     for number in np.unique(keys[spent]).tolist():
         claim = spent & (keys == number)
-        group = _group(claim, kind, part, place, judged.places.all, host.weight)
+        group = _group(subject, claim, part, place, who.all)
         share = subject.share(claim)
         beside = group.role in _BESIDE or group.kind in ("sleep", "io", "debugging", "locks")
         plain = (
@@ -72,7 +80,7 @@ def _avoidable(kind: Array, part: Roles) -> Mask:
     beside = part.of("hook", "after")
     feeding = part.of("before") | (part.of("loop") if part.phases else np.zeros(len(kind), np.bool_))
     inside = part.of("backward", "optimizer")
-    harmless = np.isin(kind, [CODES[k] for k in ("copies", "gather", "random", "native", "loading")])
+    harmless = np.isin(kind, [CODES[k] for k in (*_HARMLESS, "native", "loading")])
     lost = np.isin(kind, [CODES[k] for k in ("taken", "unseen", "barriers")])
     found: Mask = (beside & ~lost) | (feeding & ~lost) | (~work & ~(inside & harmless))
     if not part.phases:
@@ -81,28 +89,56 @@ def _avoidable(kind: Array, part: Roles) -> Mask:
     return found
 
 
+def _in_its_backward(kind: Array, place: Array, spent: Mask, moved: Mask, host: Host) -> Mask:
+    """The backward part of what a line's forward part is blamed for: the same kinds, where both are known."""
+    harmless = moved & np.isin(kind, [CODES[k] for k in _HARMLESS])
+    found = np.zeros(len(kind), np.bool_)
+    for number in np.unique(place[harmless]).tolist():
+        for one in np.unique(kind[harmless & (place == number)]).tolist():
+            forward = spent & (place == number) & (kind == one)
+            if float(host.weight[forward].sum()) >= LEAST_FORWARD * host.whole_ns:
+                found |= harmless & (place == number) & (kind == one)
+    return found
+
+
+def _inside_the_library(subject: Subject, kind: Array) -> Mask:
+    """Overhead of torch's own modules that the line calls: no line of the user's can change it."""
+    index = subject.stacks
+    modules = index.frames_where(layer="^module$")
+    inner = index.innermost(index.users_python | modules)
+    below = np.append(np.append(modules, False)[inner], False)[subject.host.stack]
+    per_call: Mask = np.isin(kind, [CODES[k] for k in PER_CALL]) & below
+    return per_call
+
+
 def _keys(place: Array, part: Roles) -> Array:
-    """One number per group: in the loop all that one of its lines calls, else one line."""
+    """One number per group: in the loop all that one of its lines calls, else one line. A loop inside is apart."""
     site = np.where(part.of("after", "before", "loop") & (part.site >= 0), part.site, -1)
     return np.where(site >= 0, -site - 2, place)
+
+
+def _functions(places: tuple[Place, ...]) -> Array:
+    """For each place the first place of its function: the lines of a loop are one cost."""
+    first: dict[tuple[str, str], int] = {}
+    return np.array([first.setdefault((p.file, p.function), n) for n, p in enumerate(places)], np.int64)
 
 
 def _nobody(places: tuple[Place, ...]) -> int:
     return next((n for n, p in enumerate(places) if not p.file and not p.function), -1)
 
 
-def _group(
-    claim: Mask, kind: Array, part: Roles, place: Array, places: tuple[Place, ...], weight: Array
-) -> Group:
+def _group(subject: Subject, claim: Mask, part: Roles, place: Array, places: tuple[Place, ...]) -> Group:
+    weight = subject.host.weight
+
     def most(codes: Array) -> int:
         return int(np.bincount(codes[claim], weight[claim]).argmax())
 
-    return Group(claim, NAMES[most(kind)], ROLES[most(part.code)], places[most(place)])
+    return Group(claim, kind_of(subject, claim), ROLES[most(part.code)], places[most(place)])
 
 
 def _card(subject: Subject, group: Group, kind: Array) -> Finding:
     share = subject.share(group.claim)
-    way = way_of(group.kind, group.role, _grows(subject, group.claim), _repeats(subject, group.place))
+    way = way_of(signs_of(subject, group.claim, group.kind, group.role, group.place))
     lines = subject.lines(group.claim, 3)
     return Finding(
         Insight(
@@ -146,41 +182,6 @@ def _split(subject: Subject, claim: Mask, kind: Array) -> str:
     sums = np.bincount(kind[claim], host.weight[claim], len(KINDS)) / host.whole_ns
     order = [n for n in np.argsort(-sums, kind="stable")[:3].tolist() if sums[n] >= 0.005]
     return ", ".join(f"{KINDS[NAMES[n]]} {sums[n]:.1%}" for n in order) + " of the step"
-
-
-def _grows(subject: Subject, claim: Mask) -> bool:
-    """Whether the time of a step in it rises over the run: thirds of the steady time are compared."""
-    if subject.unit != "step":
-        return False
-    host = subject.host
-    time = host.samples.array("time_ns")
-    first, last = int(subject.steady.starts[0]), int(subject.steady.ends[-1])
-    cuts = np.searchsorted([first + (last - first) // 3, first + 2 * (last - first) // 3], time, "right")
-    steps = np.searchsorted(
-        [first + (last - first) // 3, first + 2 * (last - first) // 3], subject.step_starts, "right"
-    )
-    early, late = (
-        float(host.weight[claim & (cuts == n)].sum()) / max(int((steps == n).sum()), 1) for n in (0, 2)
-    )
-    enough = min(int((claim & (cuts == n)).sum()) for n in (0, 2)) >= 3
-    return enough and int(claim.sum()) >= FEWEST and late > GROWS * early
-
-
-def _repeats(subject: Subject, place: Place) -> bool:
-    """Whether the line makes the same call with the same shapes many times in a step."""
-    try:
-        calls = subject.calls
-    except NotEnough:
-        return False
-    ops = calls.ops
-    rows = np.flatnonzero(
-        (ops.array("line") == place.line) & ops.text("file").equals(place.file) & (calls.parent < 0)
-    )
-    if not len(rows):
-        return False
-    keys = np.stack((ops.text("name").codes[rows], ops.text("shapes").codes[rows]), axis=1)
-    _, counts = np.unique(keys, axis=0, return_counts=True)
-    return bool(counts.max() >= REPEATS * max(calls.steps, 1))
 
 
 RULE = Rule("costly_line", 53, "samples in steady steps", judge, scope="cpu", breadth=3)

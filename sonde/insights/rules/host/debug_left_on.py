@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sonde.analyze.account.kinds import CODES
 from sonde.analyze.samples.stack_index import Mask
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
@@ -53,6 +54,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
     settings, environment = subject.settings, subject.environment
     if settings.get("detect_anomaly"):
         yield from _anomaly(subject)
+    if "own_profiler" in subject.table("losses").text("cause").tolist():
+        yield from _profiler(subject)
     if settings.get("dev_mode"):
         yield _trial(
             "Python runs in development mode",
@@ -74,13 +77,14 @@ def _anomaly(subject: Subject) -> Iterator[Finding]:
     share = subject.share(claim)
     if share.low < LEAST_SHARE:
         return
+    at = subject.called_at("set_detect_anomaly", "detect_anomaly")
     yield Finding(
         Insight(
             rule=RULE.name,
             title="Anomaly detection is on",
             why="It stores a Python stack for every operator and tests every gradient for NaN.",
             evidence=(
-                Evidence("torch.is_anomaly_enabled() is True"),
+                Evidence("torch.is_anomaly_enabled() is True", "line", "", *at),
                 Evidence(f"{share.middle:.1%} of the step stores stacks and tests for NaN"),
             ),
             saving=subject.saving(share, 0.9, 1.7),
@@ -91,6 +95,34 @@ def _anomaly(subject: Subject) -> Iterator[Finding]:
                 code="import torch; torch.autograd.set_detect_anomaly(False); "
                 "torch.autograd.set_detect_anomaly = lambda *a, **k: None",
             ),
+        ),
+        claim,
+    )
+
+
+def _profiler(subject: Subject) -> Iterator[Finding]:
+    """torch's profiler that the program itself runs around its steps."""
+    claim = subject.host_kinds == CODES["debugging"]
+    share = subject.share(claim)
+    if share.low < LEAST_SHARE:
+        return
+    yield Finding(
+        Insight(
+            rule=RULE.name,
+            title="torch's own profiler runs in every step",
+            why="It notes every operator, with shapes and stacks if asked, and keeps all of it in memory.",
+            evidence=(
+                *(
+                    Evidence("the program starts torch.profiler", "line", "", file, line)
+                    for file, facts in subject.source_facts.items()
+                    for line in facts.calls.get("profile", ())[:3]
+                ),
+                Evidence(f"{share.middle:.1%} of the step is spent in the profiler"),
+            ),
+            saving=subject.saving(share, 0.7, 1.5),
+            confidence="high",
+            fix="# profile some steps only: torch.profiler.schedule(wait=100, warmup=1, active=3), or none",
+            experiment=Experiment("patch"),
         ),
         claim,
     )
@@ -146,7 +178,7 @@ def _trial(title: str, fix: str, variable: str, subject: Subject) -> Finding:
     return Finding(
         Insight(
             rule=RULE.name,
-            title=f"{title}; what it costs only a trial can tell",
+            title=f"{title}; only a trial can tell what it costs",
             why="Debug switches trade speed for checks.",
             evidence=(Evidence(f"{variable} is set in the environment of the program"),),
             saving=None,
@@ -157,4 +189,4 @@ def _trial(title: str, fix: str, variable: str, subject: Subject) -> Finding:
     )
 
 
-RULE = Rule("debug_left_on", 17, "settings of the program and samples", judge, breadth=-1)
+RULE = Rule("debug_left_on", 17, "settings of the program and samples", judge, breadth=-1, way="not at all")

@@ -81,4 +81,4 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("gc_pauses", 14, "marks of garbage collections", judge, scope="cpu", breadth=0)
+RULE = Rule("gc_pauses", 14, "marks of garbage collections", judge, scope="cpu", breadth=0, way="less often")

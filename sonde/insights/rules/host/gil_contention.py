@@ -68,4 +68,12 @@ def _others(subject: Subject) -> Iterator[Evidence]:
     )
 
 
-RULE = Rule("gil_contention", 15, "waits of the stepping thread", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "gil_contention",
+    15,
+    "waits of the stepping thread",
+    judge,
+    scope="cpu",
+    breadth=0,
+    way="waiting for someone",
+)

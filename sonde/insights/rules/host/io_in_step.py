@@ -53,7 +53,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
             Insight(
                 rule=RULE.name,
                 title=f"{what} takes {share.middle:.0%} of each step",
-                why="The step stands still while data goes to a terminal or a disk.",
+                why="The step waits while data goes to a terminal or a disk.",
                 evidence=(
                     Evidence(f"{share.middle:.1%} of the step is in writing and what prepares it"),
                     *lines,
@@ -83,4 +83,4 @@ def _verbose(subject: Subject) -> Mask:
     return subject.host_with(r"dnnl::impl::verbose|verbose_printf|mkl_serv_print", layer="^native$")
 
 
-RULE = Rule("io_in_step", 16, "samples in steady steps", judge, scope="cpu", breadth=0)
+RULE = Rule("io_in_step", 16, "samples in steady steps", judge, scope="cpu", breadth=0, way="less often")

@@ -30,7 +30,7 @@ INDEXING = r"^aten::(select|item|unbind|index|narrow|slice)$"
 
 def judge(subject: Subject) -> Iterator[Finding]:
     calls = subject.calls
-    places = _places(calls)
+    places = {at: n for at, n in _places(calls).items() if _turns(subject, at)}
     if not places:
         return
     claim = subject.host_at(places) & ~in_loader(subject)
@@ -43,7 +43,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     yield Finding(
         Insight(
             rule=RULE.name,
-            title=f"{place} visits a tensor piece by piece, {counts:.0f} times per step",
+            title=f"{place} indexes a tensor element by element, {counts:.0f} times per step",
             why="Each small indexing call costs some microseconds of dispatch, far more than the work in it.",
             evidence=(
                 Evidence(
@@ -65,6 +65,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
+def _turns(subject: Subject, at: tuple[str, int]) -> bool:
+    """Whether the line runs many times in a step, as far as windows counted: an operator may index by itself."""
+    facts = subject.facts_of(*at)
+    return not facts.visits or facts.per_step >= FEWEST_CALLS / 2
+
+
 def _places(calls: Calls) -> dict[tuple[str, int], float]:
     """Lines of the user with many indexing calls in each step of one module, and how many in all."""
     named = calls.named(INDEXING) & calls.main & ~calls.backward & ~calls.optimizer
@@ -83,4 +89,12 @@ def _places(calls: Calls) -> dict[tuple[str, int], float]:
     return {place: total[place] / steps for place, count in most.items() if count / steps >= FEWEST_CALLS}
 
 
-RULE = Rule("loop_indexing", 13, "operator calls with lines, and samples", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "loop_indexing",
+    13,
+    "operator calls with lines, and samples",
+    judge,
+    scope="cpu",
+    breadth=0,
+    way="in bulk",
+)

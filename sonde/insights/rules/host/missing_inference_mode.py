@@ -44,7 +44,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
         Insight(
             rule=RULE.name,
             title="Inference runs with gradients on",
-            why="Every operator records how to differentiate itself and keeps its inputs alive, for nothing.",
+            why="Every operator records a graph and keeps its inputs alive, although no backward pass follows.",
             evidence=(
                 Evidence(
                     f"{with_grad:.0%} of {len(grads)} forward passes have gradients enabled, and "
@@ -65,4 +65,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("missing_inference_mode", 48, "forward passes and samples", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "missing_inference_mode",
+    48,
+    "forward passes and samples",
+    judge,
+    scope="cpu",
+    breadth=0,
+    way="not at all",
+)

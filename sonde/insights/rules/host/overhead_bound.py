@@ -69,4 +69,6 @@ def _batch(calls: Calls, row: int) -> int:
     return first[0] if is_convolution else elements(first) // max(first[-1], 1)
 
 
-RULE = Rule("overhead_bound", 1, "operator calls with shapes, samples", judge, scope="cpu", breadth=2)
+RULE = Rule(
+    "overhead_bound", 1, "operator calls with shapes, samples", judge, scope="cpu", breadth=2, way="in bulk"
+)

@@ -76,4 +76,6 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("per_tensor_optimizer", 49, "samples in steady steps", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "per_tensor_optimizer", 49, "samples in steady steps", judge, scope="cpu", breadth=0, way="in bulk"
+)

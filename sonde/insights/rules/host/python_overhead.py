@@ -72,4 +72,4 @@ def _fix(lines: list[Evidence]) -> str:
     )
 
 
-RULE = Rule("python_overhead", 12, "samples in steady steps", judge, scope="cpu", breadth=1)
+RULE = Rule("python_overhead", 12, "samples in steady steps", judge, scope="cpu", breadth=1, way="in bulk")

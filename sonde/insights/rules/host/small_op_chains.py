@@ -113,5 +113,12 @@ def _size(calls: Calls, row: int) -> int:
 
 
 RULE = Rule(
-    "small_op_chains", 3, "operator calls with shapes, samples", judge, scope="cpu", breadth=1, trial=True
+    "small_op_chains",
+    3,
+    "operator calls with shapes, samples",
+    judge,
+    scope="cpu",
+    breadth=1,
+    trial=True,
+    way="in one pass",
 )

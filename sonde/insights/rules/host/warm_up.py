@@ -53,4 +53,4 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("warm_up", 11, "steps and marks of the compiler", judge, scope="cpu", breadth=1)
+RULE = Rule("warm_up", 11, "steps and marks of the compiler", judge, scope="cpu", breadth=1, way="once")

@@ -46,4 +46,4 @@ def judge(subject: Subject) -> Iterator[Finding]:
     yield from taxed(subject, subject.host_mask(zeroes), LEAST_SHARE, tax)
 
 
-RULE = Rule("zero_grad", 49, "samples in steady steps", judge, scope="cpu", breadth=0)
+RULE = Rule("zero_grad", 49, "samples in steady steps", judge, scope="cpu", breadth=0, way="not at all")

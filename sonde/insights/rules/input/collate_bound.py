@@ -50,4 +50,6 @@ def judge(subject: Subject) -> Iterator[Finding]:
         yield from taxed(subject, claim, LEAST_SHARE, tax)
 
 
-RULE = Rule("collate_bound", 21, "samples inside the DataLoader", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "collate_bound", 21, "samples inside the DataLoader", judge, scope="cpu", breadth=0, way="in bulk"
+)

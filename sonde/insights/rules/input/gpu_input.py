@@ -49,4 +49,6 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("gpu_input", 18, "device events and operator calls", judge, scope="gpu", breadth=0)
+RULE = Rule(
+    "gpu_input", 18, "device events and operator calls", judge, scope="gpu", breadth=0, way="elsewhere"
+)

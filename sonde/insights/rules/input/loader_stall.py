@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sonde.insights.loading import claimed, effective_cpus, loading
+from sonde.insights.loading import claimed, loading
 from sonde.insights.model import Evidence, Experiment, Insight, NotEnough
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
@@ -37,7 +37,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
         return
     now = max(seen.workers, 1)
     wanted = math.ceil(now * (1 + seen.median_ns / rest_ns))
-    cpus = effective_cpus(subject)
+    cpus = subject.cpus
     if now >= MANY_PER_CPU * cpus:
         return
     busy = _workers_busy(subject)
@@ -98,4 +98,4 @@ def _sampled_busy(subject: Subject) -> float:
     return min(float(samples.array("weight_ns")[rows].sum()) / whole, 1.0) if whole else 1.0
 
 
-RULE = Rule("loader_stall", 18, "waits of the DataLoader", judge, scope="cpu", breadth=0)
+RULE = Rule("loader_stall", 18, "waits of the DataLoader", judge, scope="cpu", breadth=0, way="elsewhere")

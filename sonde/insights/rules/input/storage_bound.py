@@ -45,13 +45,13 @@ def judge(subject: Subject) -> Iterator[Finding]:
         Insight(
             rule=RULE.name,
             title=f"Batches wait for storage: {share.middle:.0%} of each step",
-            why="The readers stand still until the disk answers; more of them do not make it faster once it is busy.",
+            why="The readers wait for the disk; once it is busy, more of them do not make it faster.",
             evidence=(
                 Evidence(
                     f"{seen.share.middle:.1%} of the steady steps waits for a batch", "mark", "dataloader"
                 ),
                 Evidence(
-                    f"those who make batches wait {reading.middle:.0%} of their time for reads and page faults"
+                    f"the threads that make batches wait {reading.middle:.0%} of their time for reads and page faults"
                 ),
             ),
             saving=subject.saving(share, WON_LOW, WON_HIGH),
@@ -76,11 +76,19 @@ def _reading(subject: Subject) -> Share:
     rows = known & subject.in_steady(samples.array("time_ns"))
     rows[rows] = fetching[stack[rows]]
     if int(rows.sum()) < FEWEST_SAMPLES:
-        raise NotEnough(f"{int(rows.sum())} samples of those who fetch batches, {FEWEST_SAMPLES} needed")
+        raise NotEnough(f"{int(rows.sum())} samples in threads that fetch batches, {FEWEST_SAMPLES} needed")
     samples = samples.take(np.flatnonzero(rows))
     weight = np.maximum(samples.array("weight_ns"), 0).astype(np.float64)
     stuck = samples.text("state").equals("waiting") & samples.text("reason").matches(READING)
     return wilson(float(weight[stuck].sum()), float(weight.sum()), float(len(samples)))
 
 
-RULE = Rule("storage_bound", 22, "waits of those who make batches", judge, scope="cpu", breadth=-1)
+RULE = Rule(
+    "storage_bound",
+    22,
+    "waits of those who make batches",
+    judge,
+    scope="cpu",
+    breadth=-1,
+    way="waiting for someone",
+)

@@ -1,4 +1,4 @@
-"""Rule 19, synchronous loader: batches are made by the stepping process itself, between the steps.
+"""Rule 19, synchronous loader: the training process makes its own batches, between the steps.
 
 Condition: num_workers=0 and `__next__` takes at least 5 % of the steady steps (torch's
     SynchronizedDataLoader).
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from sonde.insights.loading import claimed, effective_cpus, loading
+from sonde.insights.loading import claimed, loading
 from sonde.insights.model import Evidence, Experiment, Insight, NotEnough, Saving
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
@@ -27,12 +27,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
     seen = loading(subject)
     if seen.workers < 0:
         raise NotEnough("the loader's number of workers was not recorded: record with sonde run")
-    fetch_ns = seen.share.middle * subject.mean_step_ns
+    fetch_ns = seen.share.middle * subject.step_ns
     if seen.workers > 0 or seen.share.middle < LEAST_SHARE or fetch_ns < 2 * HAND_OVER_NS:
         return
-    cpus = effective_cpus(subject)
+    cpus = subject.cpus
     waiting = _waiting_share(subject)
-    rest_ns = max(subject.mean_step_ns - fetch_ns, 1.0)
+    rest_ns = max(subject.step_ns - fetch_ns, 1.0)
     wanted = min(max(math.ceil(fetch_ns / rest_ns), 1) + 1, MOST_WORKERS)
     if waiting < 0.5:
         wanted = min(wanted, max(cpus - 1, 1))
@@ -80,4 +80,12 @@ def _waiting_share(subject: Subject) -> float:
     return float(host.weight[claim & host.waiting].sum() / host.weight[claim].sum())
 
 
-RULE = Rule("synchronous_loader", 19, "waits and settings of the DataLoader", judge, scope="cpu", breadth=1)
+RULE = Rule(
+    "synchronous_loader",
+    19,
+    "waits and settings of the DataLoader",
+    judge,
+    scope="cpu",
+    breadth=1,
+    way="elsewhere",
+)

@@ -1,4 +1,4 @@
-"""Rule 20, worker restart: a DataLoader starts its worker processes anew in every epoch.
+"""Rule 20, worker restart: a DataLoader restarts its worker processes in every epoch.
 
 Condition: workers > 0, persistent_workers=False, at least two epochs were seen, and starting an iterator
     together with its first batch takes at least 3 % of the time from the first to the last epoch.
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sonde.insights.loading import loading
+from sonde.insights.loading import claimed, loading
 from sonde.insights.model import Evidence, Experiment, Insight, Saving
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
@@ -50,12 +50,14 @@ def judge(subject: Subject) -> Iterator[Finding]:
     share = total_ns / max(float(subject.steady.total_ns), 1.0)
     if share < LEAST_SHARE:
         return
-    mean_ms = subject.mean_step_ns / 1e6
-    per_step_ms = total_ns / subject.steady_steps / 1e6
+    per_step_ms = share * subject.step_ms
+    # The new workers are waited for where the loader is iterated over.
+    waits = claimed(subject)
+    lines = subject.lines(waits, 1) if waits is not None else []
     yield Finding(
         Insight(
             rule=RULE.name,
-            title=f"Every epoch starts its loader workers anew: {each_ns / 1e6:.0f} ms each time",
+            title=f"Every epoch restarts its loader workers: {each_ns / 1e6:.0f} ms each time",
             why="Without persistent_workers the processes end with the epoch and the next one waits for new ones.",
             evidence=(
                 Evidence(
@@ -64,16 +66,20 @@ def judge(subject: Subject) -> Iterator[Finding]:
                     "dataloader_start",
                 ),
                 Evidence(f"num_workers={seen.workers}, persistent_workers=False"),
+                *lines,
             ),
-            saving=Saving(0.7 * per_step_ms, min(1.1 * per_step_ms, 0.99 * mean_ms), mean_ms),
+            saving=Saving(0.7 * per_step_ms, min(1.1 * per_step_ms, 0.99 * subject.step_ms), subject.step_ms),
             confidence="high",
             fix=f"DataLoader(..., num_workers={seen.workers}, persistent_workers=True)",
             experiment=Experiment(
                 "arguments", target="torch.utils.data.DataLoader", arguments={"persistent_workers": True}
             ),
             resource="input",
+            work="loading",
         )
     )
 
 
-RULE = Rule("worker_restart", 20, "epochs and waits of the DataLoader", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "worker_restart", 20, "epochs and waits of the DataLoader", judge, scope="cpu", breadth=0, way="once"
+)

@@ -72,5 +72,11 @@ def half_precision(calls: Calls) -> Mask:
 
 
 RULE = Rule(
-    "bf16_without_hardware", 43, "operator calls with types, CPU flags", judge, scope="cpu", breadth=0
+    "bf16_without_hardware",
+    43,
+    "operator calls with types, CPU flags",
+    judge,
+    scope="cpu",
+    breadth=0,
+    way="in another format",
 )

@@ -1,4 +1,4 @@
-"""Rule 49c, Conv2d bias before BatchNorm: the bias is added, and taken away again by the normalisation.
+"""Rule 49c, Conv2d bias before BatchNorm: the normalisation removes the bias again.
 
 Condition: in a training step a convolution with a bias is directly followed by a batch norm in training
     mode over its output (torch's Conv2dBiasFollowedByBatchNorm2d pattern), for at least two convolutions.
@@ -78,4 +78,4 @@ def _pairs(calls: Calls) -> list[tuple[int, int]]:
     return found
 
 
-RULE = Rule("conv_bias", 49, "operator calls with shapes", judge, scope="cpu", breadth=0)
+RULE = Rule("conv_bias", 49, "operator calls with shapes", judge, scope="cpu", breadth=0, way="not at all")

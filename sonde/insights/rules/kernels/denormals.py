@@ -84,4 +84,6 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("denormals", 36, "operator calls with shapes", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "denormals", 36, "operator calls with shapes", judge, scope="cpu", breadth=0, way="in another format"
+)

@@ -1,4 +1,4 @@
-"""Rule 50, dense embedding gradient: a gradient for every row of a table of which a step uses few.
+"""Rule 50, dense embedding gradient: a gradient for every row of a table although a step uses few rows.
 
 Condition: embedding_dense_backward on a table of V rows with fewer than 5 % of V indices in a batch, and
     V·D of at least a megabyte; its time with the optimizer's passes over the table is at least 5 % of the
@@ -103,5 +103,11 @@ def _table(calls: Calls, row: int) -> tuple[int, int, int] | None:
 
 
 RULE = Rule(
-    "dense_embedding_gradient", 50, "operator calls with shapes, samples", judge, scope="cpu", breadth=0
+    "dense_embedding_gradient",
+    50,
+    "operator calls with shapes, samples",
+    judge,
+    scope="cpu",
+    breadth=0,
+    way="in another format",
 )

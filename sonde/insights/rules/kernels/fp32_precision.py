@@ -55,4 +55,13 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("fp32_precision", 42, "CPU flags, samples", judge, scope="cpu", breadth=1, trial=True)
+RULE = Rule(
+    "fp32_precision",
+    42,
+    "CPU flags, samples",
+    judge,
+    scope="cpu",
+    breadth=1,
+    trial=True,
+    way="in another format",
+)

@@ -1,5 +1,4 @@
-"""float64 by accident (catalogue, group D): products and kernels on doubles although the program's default is
-    float32.
+"""Float64 by accident: products and kernels on doubles although the default dtype is float32.
 
 Condition: tensors of float64 (at least 1024 elements) take at least 10 % of the recorded steps, and torch's
     default dtype is float32.
@@ -62,4 +61,12 @@ def _has_large_double(dtypes: list[object], shapes: list[object]) -> bool:
     return any(d == "double" and elements(s) >= FEWEST_ELEMENTS for d, s in zip(dtypes, shapes, strict=False))
 
 
-RULE = Rule("fp64_by_accident", 42, "operator calls with types", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "fp64_by_accident",
+    42,
+    "operator calls with types",
+    judge,
+    scope="cpu",
+    breadth=0,
+    way="in another format",
+)

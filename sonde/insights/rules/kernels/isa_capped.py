@@ -59,4 +59,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("isa_capped", 37, "environment, CPU flags and samples", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "isa_capped",
+    37,
+    "environment, CPU flags and samples",
+    judge,
+    scope="cpu",
+    breadth=0,
+    way="in another format",
+)

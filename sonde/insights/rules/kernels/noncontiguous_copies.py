@@ -50,7 +50,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     yield Finding(
         Insight(
             rule=RULE.name,
-            title=f"Straightening out strided tensors takes {share.middle:.0%} of each step",
+            title=f"Making strided tensors contiguous takes {share.middle:.0%} of each step",
             why="A transposed tensor is only a view; making it contiguous copies every element.",
             evidence=(
                 Evidence(shown, "op", top.name, top.file, top.line),
@@ -94,4 +94,12 @@ def in_order(shape: list[int], strides: list[int]) -> bool:
     return True
 
 
-RULE = Rule("noncontiguous_copies", 40, "operator calls with strides, samples", judge, scope="cpu", breadth=1)
+RULE = Rule(
+    "noncontiguous_copies",
+    40,
+    "operator calls with strides, samples",
+    judge,
+    scope="cpu",
+    breadth=1,
+    way="in another format",
+)

@@ -43,8 +43,10 @@ def judge(subject: Subject) -> Iterator[Finding]:
             environment={"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "4096"},
             note="helps only when shapes repeat; else bucket them",
         ),
+        lines=3,
+        work="compiling",
     )
     yield from taxed(subject, subject.host_with(CREATES, layer="^native$"), LEAST_SHARE, tax)
 
 
-RULE = Rule("primitive_creation", 41, "samples in steady steps", judge, scope="cpu", breadth=0)
+RULE = Rule("primitive_creation", 41, "samples in steady steps", judge, scope="cpu", breadth=0, way="once")

@@ -44,4 +44,6 @@ def judge(subject: Subject) -> Iterator[Finding]:
     yield from taxed(subject, claim, LEAST_SHARE, tax)
 
 
-RULE = Rule("reference_kernels", 38, "samples in steady steps", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "reference_kernels", 38, "samples in steady steps", judge, scope="cpu", breadth=0, way="in another format"
+)

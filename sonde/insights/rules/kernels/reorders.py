@@ -1,4 +1,4 @@
-"""Rule 39, reorder tax: tensors are converted between layouts around every convolution.
+"""Rule 39, reorders: tensors are converted between layouts around every convolution.
 
 Condition: samples in reorder kernels (oneDNN's reorder primitives, weights included) take at least 15 % of
     the step (catalogue: 10 % of the primitives' time); where a verbose log was recorded its figures are
@@ -74,4 +74,4 @@ def _logged(subject: Subject) -> Iterator[Evidence]:
     yield Evidence(f"{part:.1%} of the time of all logged primitives is reorders", "primitive", "reorder")
 
 
-RULE = Rule("reorders", 39, "samples in steady steps", judge, scope="cpu", breadth=0)
+RULE = Rule("reorders", 39, "samples in steady steps", judge, scope="cpu", breadth=0, way="in another format")

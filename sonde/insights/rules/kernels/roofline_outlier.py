@@ -1,4 +1,4 @@
-"""Rule 47, roofline outlier: an operator far below what this machine can do.
+"""Rule 47, roofline outlier: an operator far below what this machine can do (needs `sonde check --roof`).
 
 Condition: the machine's roofs were measured (`sonde check --roof`), one product or convolution with its shapes takes
     at least 20 % of the recorded steps and runs at less than a twentieth of the roof of its arithmetic, which binds it
@@ -18,8 +18,8 @@ import numpy as np
 
 from sonde.analyze.roofline.bounds import TARGET_COMPUTE
 from sonde.analyze.roofline.tables import op_roofline
-from sonde.insights.floors import measured_roof
 from sonde.insights.model import Evidence, Experiment, Insight, NotEnough
+from sonde.insights.roof import measured_roof
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.shares import exact
 from sonde.insights.subject import Subject
@@ -58,7 +58,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
         Insight(
             rule=RULE.name,
             title=f"{name} runs at {efficiency:.0%} of what this machine can do, for {share:.0%} of each step",
-            why="By its arithmetic and its data it could be several times as fast; shape or threads stand in the way.",
+            why="Its arithmetic and data would allow several times the speed; its shape or the threads limit it.",
             evidence=(
                 Evidence(
                     f"{name} {table.text('shapes')[row]}: {table.array('gflops_s')[row]:.1f} GFLOP/s, "
@@ -78,5 +78,11 @@ def judge(subject: Subject) -> Iterator[Finding]:
 
 
 RULE = Rule(
-    "roofline_outlier", 47, "measured roofs, operator calls with shapes", judge, scope="cpu", breadth=2
+    "roofline_outlier",
+    47,
+    "measured roofs, operator calls with shapes",
+    judge,
+    scope="cpu",
+    breadth=2,
+    way="in another format",
 )

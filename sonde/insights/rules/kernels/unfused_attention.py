@@ -99,4 +99,6 @@ def _attention(calls: Calls) -> tuple[Mask, Mask, int]:
     return members, members & calls.named(PRODUCT), count
 
 
-RULE = Rule("unfused_attention", 46, "operator calls with shapes", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "unfused_attention", 46, "operator calls with shapes", judge, scope="cpu", breadth=0, way="in one pass"
+)

@@ -53,4 +53,13 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("huge_pages", 32, "settings, resident memory, samples", judge, scope="cpu", breadth=2, trial=True)
+RULE = Rule(
+    "huge_pages",
+    32,
+    "settings, resident memory, samples",
+    judge,
+    scope="cpu",
+    breadth=2,
+    trial=True,
+    way="once",
+)

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sonde.analyze.account.kinds import CODES
 from sonde.columns import Array
-from sonde.insights.model import Evidence, Experiment, Insight, NotEnough
+from sonde.insights.model import Evidence, Experiment, Insight, NotEnough, Saving
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
 
@@ -54,14 +55,35 @@ def judge(subject: Subject) -> Iterator[Finding]:
                     f"{subject.steady_steps} steps"
                 ),
                 Evidence(f"at least {low / 1e6:.1f} MB per second, at the end as at the start"),
+                *_keeping(subject),
             ),
-            saving=None,
+            saving=_allocating(subject),
             confidence="high",
             fix="history.append(loss.item())       # or loss.detach(), never the loss with its graph\n"
             "# find what is kept: sonde show REC memory",
             experiment=Experiment("patch"),
+            work="allocation",
         )
     )
+
+
+def _keeping(subject: Subject) -> Iterator[Evidence]:
+    """Lines of the user's loops that add something to a list as it is."""
+    for file, facts in subject.source_facts.items():
+        for line in sorted(facts.keeps)[:2]:
+            yield Evidence(
+                f"{file.rpartition('/')[2]}:{line} adds to a list in a loop", "line", "", file, line
+            )
+
+
+def _allocating(subject: Subject) -> Saving | None:
+    """What fresh memory costs: the part of the step in the allocator and in page faults."""
+    try:
+        claim = subject.host_kinds == CODES["allocation"]
+        share = subject.share(claim)
+    except NotEnough:
+        return None
+    return subject.saving(share, 0.3) if share.low > 0 else None
 
 
 def _parts(count: int) -> list[Array]:
@@ -97,4 +119,6 @@ def theil_sen(x: Array, y: Array) -> tuple[float, float]:
     return float(slopes[at]), float(np.median(slopes))
 
 
-RULE = Rule("memory_growth", 50, "readings of resident memory", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "memory_growth", 50, "readings of resident memory", judge, scope="cpu", breadth=-1, way="incrementally"
+)

@@ -54,4 +54,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("numa_remote", 33, "memory by node, thread settings, samples", judge, scope="cpu", breadth=1)
+RULE = Rule(
+    "numa_remote",
+    33,
+    "memory by node, thread settings, samples",
+    judge,
+    scope="cpu",
+    breadth=1,
+    way="with fewer or more hands",
+)

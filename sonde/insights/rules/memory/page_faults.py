@@ -1,4 +1,4 @@
-"""Rule 31, page faults and malloc trim: memory is asked from the system and given back in every step.
+"""Rule 31, page faults and malloc trim: memory is requested from the system and returned in every step.
 
 Condition: the stepping thread is in the kernel's memory management (faults, mapping, unmapping) for at least
     35 % of the step; where kernel frames could not be recorded, system time is that share of all CPU time
@@ -11,6 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from sonde.analyze.account.kinds import CODES
+from sonde.analyze.account.places import NOBODY
 from sonde.insights.cold import page_work
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
@@ -21,6 +25,7 @@ LEAST_SHARE = 0.35  # catalogue: 3 %; so much more, because less is often not wo
 LEAST_FAULTS_PER_S = 1000.0
 LEAST_BYTES_PER_STEP = 4e6
 PAGE_BYTES = 4096
+MOVING = ("allocation", "memory", "copies")
 TUNABLES = {
     "MALLOC_MMAP_THRESHOLD_": "1073741824",
     "MALLOC_TRIM_THRESHOLD_": "2147483648",
@@ -43,6 +48,14 @@ def judge(subject: Subject) -> Iterator[Finding]:
     share = subject.share(claim) if seen else exact(system, system + user)
     if share.low < LEAST_SHARE:
         return
+    # Where samples lack the kernel's part of their stack, those that move memory say at which line.
+    moving = claim if seen else np.isin(subject.host_kinds, [CODES[k] for k in MOVING])
+    who = subject.caused
+    most = (
+        who.all[int(np.bincount(who.place[moving], subject.host.weight[moving]).argmax())]
+        if moving.any()
+        else NOBODY
+    )
     yield Finding(
         Insight(
             rule=RULE.name,
@@ -52,7 +65,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
             evidence=(
                 Evidence(f"{faults:,.0f} page faults per second", "frame", "page_fault"),
                 Evidence(f"{system / max(system + user, 1.0):.0%} of all CPU time is system time"),
-                *subject.lines(claim, 1),
+                *subject.lines(moving, 1),
             ),
             saving=subject.saving(share, 0.4, 1.5),
             confidence="high",
@@ -61,9 +74,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
             experiment=Experiment(
                 "environment", environment=TUNABLES, note="resident memory stays at its peak"
             ),
+            work="allocation",
+            file=most.file,
+            line=most.line,
         ),
         claim if seen else None,
     )
 
 
-RULE = Rule("page_faults", 31, "counters of faults, samples", judge, scope="cpu", breadth=1)
+RULE = Rule("page_faults", 31, "counters of faults, samples", judge, scope="cpu", breadth=1, way="once")

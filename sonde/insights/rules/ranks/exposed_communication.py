@@ -37,7 +37,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     yield Finding(
         Insight(
             rule=RULE.name,
-            title=f"Communication that nothing hides takes {share:.0%} of the time",
+            title=f"Communication that no compute hides takes {share:.0%} of the time",
             why="Devices exchange data while they could compute; overlapped, it would cost nothing.",
             evidence=(
                 Evidence(
@@ -58,4 +58,6 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("exposed_communication", 51, "device events", judge, scope="gpu", breadth=1)
+RULE = Rule(
+    "exposed_communication", 51, "device events", judge, scope="gpu", breadth=1, way="waiting for someone"
+)

@@ -51,4 +51,6 @@ def judge(subject: Subject) -> Iterator[Finding]:
         )
 
 
-RULE = Rule("straggler", 52, "collectives of several ranks", judge, scope="gpu", breadth=0)
+RULE = Rule(
+    "straggler", 52, "collectives of several ranks", judge, scope="gpu", breadth=0, way="waiting for someone"
+)

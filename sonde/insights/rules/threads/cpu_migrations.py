@@ -48,4 +48,13 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("cpu_migrations", 34, "moves between CPUs, samples", judge, scope="cpu", breadth=2, trial=True)
+RULE = Rule(
+    "cpu_migrations",
+    34,
+    "moves between CPUs, samples",
+    judge,
+    scope="cpu",
+    breadth=2,
+    trial=True,
+    way="with fewer or more hands",
+)

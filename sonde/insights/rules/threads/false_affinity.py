@@ -1,5 +1,4 @@
-"""Rule 29, false affinity: compute threads are bound to fewer CPUs than the machine gives, or to one
-    another's.
+"""Rule 29, false affinity: compute threads are bound to too few CPUs, or several to the same CPU.
 
 Condition: torch runs at least two threads, and the process may use fewer CPUs than threads although the
     launcher had more, or two and more threads are bound to the same single CPU.
@@ -40,7 +39,10 @@ def judge(subject: Subject) -> Iterator[Finding]:
             why="Threads on one CPU take turns; the other CPUs stay idle.",
             evidence=(
                 Evidence(
-                    f"the main thread may use {used} CPU(s); {together} threads are bound to one same CPU"
+                    f"the main thread may use {used} CPU(s); {together} threads are bound to one same CPU",
+                    "line",
+                    "",
+                    *subject.called_at("sched_setaffinity"),
                 ),
                 Evidence(f"{share.middle:.0%} of the step is in kernels or waits for the pool"),
             ),
@@ -58,4 +60,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("false_affinity", 29, "CPUs of the threads, samples", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "false_affinity",
+    29,
+    "CPUs of the threads, samples",
+    judge,
+    scope="cpu",
+    breadth=0,
+    way="with fewer or more hands",
+)

@@ -1,4 +1,4 @@
-"""Rule 28, multi-instance wins: a small model leaves most of the CPUs idle while it infers.
+"""Rule 28, multi-instance: a small model leaves most CPUs idle during inference.
 
 Condition: inference on at least 4 usable CPUs (ours) with at least 2 threads, and the useful CPU time of the
     stepping thread and its pool is less than 60 % of what its threads could do.
@@ -61,5 +61,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
 
 
 RULE = Rule(
-    "multi_instance", 28, "samples of all threads, thread settings", judge, scope="cpu", breadth=2, trial=True
+    "multi_instance",
+    28,
+    "samples of all threads, thread settings",
+    judge,
+    scope="cpu",
+    breadth=2,
+    trial=True,
+    way="with fewer or more hands",
 )

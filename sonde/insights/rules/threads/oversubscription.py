@@ -42,7 +42,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
             title=f"{seen.threads} compute threads share {seen.cpus} CPUs",
             why="A parallel region ends when its last thread does, and that one waits for a CPU that others hold.",
             evidence=(
-                Evidence(f"torch.get_num_threads() is {seen.threads}; the process may use {seen.cpus} CPUs"),
+                Evidence(
+                    f"torch.get_num_threads() is {seen.threads}; the process may use {seen.cpus} CPUs",
+                    "line",
+                    "",
+                    *subject.called_at("set_num_threads"),
+                ),
                 Evidence(
                     f"the main thread waits {waits.middle:.0%} of the step for its pool, "
                     f"{seen.preempted:.0%} for a CPU"
@@ -62,4 +67,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("oversubscription", 24, "thread settings and samples", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "oversubscription",
+    24,
+    "thread settings and samples",
+    judge,
+    scope="cpu",
+    breadth=0,
+    way="with fewer or more hands",
+)

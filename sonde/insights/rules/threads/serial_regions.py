@@ -118,4 +118,12 @@ def _by_operator(subject: Subject) -> tuple[list[str], dict[str, float], dict[st
     return list(own), own, helped
 
 
-RULE = Rule("serial_regions", 27, "samples of all threads, operator calls", judge, scope="cpu", breadth=2)
+RULE = Rule(
+    "serial_regions",
+    27,
+    "samples of all threads, operator calls",
+    judge,
+    scope="cpu",
+    breadth=2,
+    way="with fewer or more hands",
+)

@@ -34,4 +34,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("several_openmp", 30, "libraries of the program", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "several_openmp",
+    30,
+    "libraries of the program",
+    judge,
+    scope="cpu",
+    breadth=0,
+    way="with fewer or more hands",
+)

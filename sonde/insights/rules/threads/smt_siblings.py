@@ -22,7 +22,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
     settings = subject.need_settings()
     cores, threads = settings.get("physical_cpus"), settings.get("threads")
     if not isinstance(cores, int) or not isinstance(threads, int):
-        raise NotEnough("the cores behind the CPUs were not recorded: record with sonde run")
+        raise NotEnough("which CPUs share a core was not recorded: record with sonde run")
     mask = settings.get("affinity")
     bound = int(mask.get("main", threads)) if isinstance(mask, dict) else threads
     cpus = min(int(subject.meta.machine.get("usable_cpus") or cores), bound)
@@ -50,4 +50,13 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("smt_siblings", 25, "cores, thread settings, samples", judge, scope="cpu", breadth=1, trial=True)
+RULE = Rule(
+    "smt_siblings",
+    25,
+    "cores, thread settings, samples",
+    judge,
+    scope="cpu",
+    breadth=1,
+    trial=True,
+    way="with fewer or more hands",
+)

@@ -4,7 +4,7 @@ Condition: at least half of the workers' CPU time is spinning, and waiting was m
     (OMP_WAIT_POLICY=active, a long KMP_BLOCKTIME or GOMP_SPINCOUNT). Or at least half of all CPU time is threads that
     wait for each other while much of the stepping thread's time is taken away: another program holds a core, the
     thread on it is late at every barrier, and all others wait for it.
-Saving: the stepping thread's waits for CPU and pool at most; at least 0.
+Saving: the stepping thread's waits for CPU and pool at most; at least 0, and beside another program nothing is sure.
 Not for: spinning that costs nobody anything: idle CPUs, default settings.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.insights.model import Evidence, Experiment, Insight
+from sonde.insights.model import Evidence, Experiment, Insight, Saving
 from sonde.insights.pool import Pool, pool
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.shares import exact
@@ -25,7 +25,11 @@ LONG_BLOCKTIME_MS = 1000
 
 def judge(subject: Subject) -> Iterator[Finding]:
     seen = pool(subject)
-    if subject.taken.matters and subject.each_other >= LEAST_SPIN and seen.threads <= seen.cpus:
+    bound = subject.settings.get("affinity")
+    pinned = isinstance(bound, dict) and int(bound.get("main", seen.threads)) < min(seen.threads, seen.cpus)
+    if pinned:
+        return  # its own binding holds the threads back: `false_affinity` says so
+    if subject.crowded and subject.each_other >= LEAST_SPIN:
         yield _beside_another_program(subject, seen)
         return
     if not seen.workers or seen.spinning + seen.imbalance < LEAST_SPIN or seen.cpu_share < LEAST_CPU:
@@ -59,7 +63,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
 
 
 def _beside_another_program(subject: Subject, seen: Pool) -> Finding:
-    claim = subject.host.pool
+    host = subject.host
+    waits = float(host.weight[host.pool].sum()) / max(float(host.weight.sum()), 1.0)
     return Finding(
         Insight(
             rule=RULE.name,
@@ -73,17 +78,18 @@ def _beside_another_program(subject: Subject, seen: Pool) -> Finding:
                 ),
                 Evidence(
                     f"{seen.threads} threads on {seen.cpus} CPUs; "
-                    f"{subject.share(claim).middle:.0%} of the rest of a step waits for the pool"
+                    f"{waits:.0%} of the rest of a step waits for the pool"
                 ),
             ),
-            saving=subject.saving(subject.share(claim), 0.5, 1.0),
-            confidence="medium",
+            # What strangers cause is no mistake of the program, and may be over by now.
+            saving=Saving(0.0, waits * subject.step_ms, subject.step_ms),
+            confidence="low",
             fix="export OMP_WAIT_POLICY=PASSIVE   # or one thread: OMP_NUM_THREADS=1",
             experiment=Experiment(
                 "environment", environment={"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
             ),
-        ),
-        claim,
+            work="taken",
+        )
     )
 
 
@@ -98,4 +104,6 @@ def _active(environment: dict[str, str]) -> str:
     return f"GOMP_SPINCOUNT={spins}" if spins == "infinite" else ""
 
 
-RULE = Rule("spin_share", 26, "samples of pool threads", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "spin_share", 26, "samples of pool threads", judge, scope="cpu", breadth=0, way="with fewer or more hands"
+)

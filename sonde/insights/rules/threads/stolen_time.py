@@ -1,4 +1,4 @@
-"""Rule 35, stolen time: the host of this virtual machine gave its CPUs to others.
+"""Rule 35, stolen time: the hypervisor gave CPU time of this virtual machine to others (reported as noise).
 
 Condition: more than 2 % of the CPUs' time during the run was stolen (steal in /proc/stat).
 Saving: none that a change of the program could bring: it is noise, and every figure of this recording holds it.
@@ -28,7 +28,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
         Insight(
             rule=RULE.name,
             title=f"{stolen:.0%} of the CPUs' time went to other virtual machines",
-            why="The host runs more machines than it has CPUs; what your program took, it did not get all.",
+            why="The hypervisor has more busy virtual CPUs than real ones, so your program got less CPU time.",
             evidence=(Evidence(f"steal in /proc/stat: {stolen:.1%} over {float(seen['seconds']):.0f} s"),),
             saving=None,
             confidence="low",
@@ -39,4 +39,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("stolen_time", 35, "the system's account of CPU time", judge, scope="cpu", breadth=2)
+RULE = Rule(
+    "stolen_time",
+    35,
+    "the system's account of CPU time",
+    judge,
+    scope="cpu",
+    breadth=2,
+    way="with fewer or more hands",
+)

@@ -40,4 +40,12 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("threads_above_quota", 23, "quota and thread settings", judge, scope="cpu", breadth=0)
+RULE = Rule(
+    "threads_above_quota",
+    23,
+    "quota and thread settings",
+    judge,
+    scope="cpu",
+    breadth=0,
+    way="with fewer or more hands",
+)

@@ -1,0 +1,119 @@
+"""What windows learnt of single lines: how often they run in a step, and whether what they make ever changes.
+
+Enters: marks of kind "values" and "loop" (`sonde.record.frameworks.torch.inside.values`, `record.inside.unstepped`).
+Leaves: `LineFacts` by (file, line); the outer loop of a program without steps. A line that no window met has no facts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sonde import json_text
+from sonde.columns import Table
+
+# Steps with equal values before they count as the same; single numbers, such as a best score, often stay for some.
+FEWEST_SEEN, FEWEST_SMALL = 2, 6
+FEWEST_RISING = 3
+
+
+@dataclass(frozen=True)
+class LineFacts:
+    """Of one line, over all windows. `padded` is -1 where nothing is padded."""
+
+    visits: tuple[int, ...] = ()  # in each step
+    seen: int = 0
+    distinct: int = 0
+    large: bool = False
+    text: bool = False
+    padded: float = -1.0
+    twice: int = 0
+
+    @property
+    def per_step(self) -> float:
+        """How often the line runs in a step that reaches it."""
+        ran = [n for n in self.visits if n]
+        return float(np.median(ran)) if ran else 0.0
+
+    @property
+    def same(self) -> bool:
+        """The line made the same values in every step that was looked at."""
+        return self.distinct == 1 and self.seen >= (FEWEST_SEEN if self.large else FEWEST_SMALL)
+
+    @property
+    def again(self) -> bool:
+        """The line made values that it had made in an earlier step."""
+        return self.same or (self.large and 0 < self.distinct < self.seen)
+
+    @property
+    def rising(self) -> bool:
+        """The line runs more often from step to step: it goes over all that came before."""
+        ran = [n for n in self.visits if n]
+        return len(ran) >= FEWEST_RISING and ran[0] > FEWEST_RISING and all(np.diff(ran) > 0)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The outer loop of a program without steps."""
+
+    file: str
+    line: int
+    period_ns: float
+
+    @property
+    def label(self) -> str:
+        return f"{self.file.rpartition('/')[2]}:{self.line}"
+
+
+NOTHING_KNOWN = LineFacts()
+RAN_ONCE = LineFacts(visits=(1,))
+
+
+def line_facts(marks: Table) -> dict[tuple[str, int], LineFacts]:
+    """Facts by line; of several windows visits are joined, and the last one's count of values stands for all."""
+    found: dict[tuple[str, int], LineFacts] = {}
+    for file, line, told in _told(marks, "values"):
+        known = found.get((file, line), NOTHING_KNOWN)
+        visits = told.get("visits")
+        new = tuple(int(n) for n in visits if isinstance(n, int)) if isinstance(visits, list) else ()
+        padded = told.get("padded")
+        found[file, line] = LineFacts(
+            (*known.visits, *new),
+            max(known.seen, _count(told, "seen")),
+            max(known.distinct, _count(told, "distinct")),
+            known.large or told.get("large") is True,
+            known.text or told.get("text") is True,
+            max(known.padded, float(padded) if isinstance(padded, (int, float)) else -1.0),
+            known.twice + _count(told, "twice"),
+        )
+    return found
+
+
+def outer_loop(marks: Table) -> Loop | None:
+    """The loop that was found last; None where the program has steps, or no loop was met."""
+    loops = [
+        Loop(file, line, float(told["period_ns"]))
+        for file, line, told in _told(marks, "loop")
+        if isinstance(told.get("period_ns"), (int, float)) and told["period_ns"] > 0
+    ]
+    return loops[-1] if loops else None
+
+
+def _told(marks: Table, kind: str) -> list[tuple[str, int, dict[str, Any]]]:
+    rows = marks.take(np.flatnonzero(marks.text("kind").equals(kind)))
+    return [
+        (file or "", int(line), json_text.object_of(extra))
+        for file, line, extra in zip(
+            rows.text("name").tolist(),
+            rows.array("number").tolist(),
+            rows.text("extra").tolist(),
+            strict=True,
+        )
+    ]
+
+
+def _count(told: dict[str, Any], name: str) -> int:
+    value = told.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
