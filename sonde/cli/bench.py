@@ -28,16 +28,16 @@ class Bench:
     sonde bench                    runs the table [tool.sonde.bench] of pyproject.toml
 
     Both revisions run on this machine, in pairs in random order. Head is the working tree;
-    base is where the branch left the main one, unless --base says otherwise. Exit code 1
-    means that some program is slower by more than the limit. A machine too noisy to tell
-    gives "inconclusive" and exit code 0.
+    base is the merge base with the main branch, unless you give --base. Exit code 1
+    means that at least one program is slower by more than the limit. On a machine that is too
+    noisy to tell, the result is "inconclusive" and the exit code 0.
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.usage = "sonde bench [options] [-- command args…]"
         parser.add_argument("--base", metavar="REVISION", help="git revision to compare with")
         parser.add_argument(
-            "--head", metavar="REVISION", help="git revision to judge (default: the working tree)"
+            "--head", metavar="REVISION", help="git revision to test (default: the working tree)"
         )
         parser.add_argument(
             "--fail-if-slower", default="2%", metavar="PERCENT",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Check:
-    """Say what this machine offers, what the libraries use of it, and what is wrong.
+    """Show what this machine offers, what the libraries use of it, and what is wrong.
 
     Fast and without torch; --torch asks the torch of a Python in a child process,
     --pid looks at a running process: its limits, environment and loaded libraries.
@@ -57,11 +57,15 @@ class Check:
             raise UsageError(f"--pid {pid!r} is not a process number")
         tree = Tree(options.root)
         if not tree.path("/proc").is_dir() and not tree.path("/sys").is_dir():
-            raise InputError(f"{options.root} has neither proc nor sys", "--root wants the root of a machine")
+            raise InputError(
+                f"{options.root} has neither proc nor sys", "--root needs the root folder of a machine"
+            )
         if pid != "self" and tree.text(f"/proc/{pid}/status") is None:
             raise InputError(f"process {pid} does not exist or belongs to another user")
         torch = torch_probe.ask(options.python) if options.torch or options.python else None
         facts = machine_facts.gather(tree, pid, torch=torch)
+        if pid != "self" and tree.live:
+            _say_attachable(int(pid), options.json)
         problems = [*(installation.find() if tree.live else []), *machine_problems.find(facts)]
         roofs = _roofs(facts, options) if tree.live else None
         why = _reasons(options) if options.why else []
@@ -81,6 +85,16 @@ class Check:
                 print("\n".join(["", *why_lines(why)]))
         wrong = any(f.severity in ("error", "warning") for f in problems)
         return 1 if options.strict and wrong else 0
+
+
+def _say_attachable(pid: int, as_json: bool) -> None:
+    """Whether `sonde attach` may enter it, on stderr where the answer is JSON."""
+    from sonde.machine.attachable import obstacles
+
+    found = obstacles(pid)
+    text = f"sonde attach {pid}: possible" if not found else f"sonde attach {pid}: not possible"
+    lines = [text, *(f"  {one.reason} → {one.remedy}" for one in found)]
+    print("\n".join(lines), file=sys.stderr if as_json else sys.stdout)
 
 
 def _roofs(facts: Facts, options: argparse.Namespace) -> MeasuredRoofs | None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from sonde import json_text
-from sonde.cli.inputs import add_json, fresh_path, open_noted
+from sonde.cli.inputs import add_brief, add_json, fresh_path, open_noted, print_brief
 from sonde.errors import UsageError
 
 
@@ -17,26 +17,35 @@ class Diff:
     sonde diff A B                    one recording per side
     sonde diff A1 A2 A3 vs B1 B2 B3   several per side: finds smaller differences
 
-    Recordings may be anything that Sonde opens, Kineto traces included. Intervals (95 %) cover the
-    differences between runs of one program. With one recording per side these are taken from
-    earlier recordings of the program in the same folder, or else assumed to be 5 %. Rows are
-    shown when they are significant (false discovery rate 5 %).
+    Recordings may be anything that Sonde opens, Kineto traces included. Intervals (95 %) include
+    the variation between runs. With one recording per side, it is estimated from earlier
+    recordings of the program in the same folder, or else assumed to be 5 %. Only significant
+    rows are shown (false discovery rate 5 %).
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.usage = "sonde diff [options] A B | A… vs B…"
         parser.add_argument(
-            "recordings", nargs="+", metavar="A… [vs] B…", help="two, or two sets around 'vs'"
+            "recordings",
+            nargs="+",
+            metavar="A… [vs] B…",
+            help="two recordings, or two sets separated by 'vs'",
         )
-        parser.add_argument("--force", action="store_true", help="compare unlike recordings; overwrite FILE")
-        parser.add_argument("--all", action="store_true", help="also rows that are not significant")
+        parser.add_argument(
+            "--force",
+            action="store_true",
+            help="compare recordings of different programs or settings; overwrite FILE",
+        )
+        parser.add_argument("--all", action="store_true", help="also show rows that are not significant")
         parser.add_argument("--limit", type=int, default=8, metavar="N", help="rows per table (default 8)")
         parser.add_argument(
             "--fail-if-slower", metavar="PERCENT",
-            help="exit with 1 when B is slower and by more than this, for example 3%%",
+            help="exit with 1 if B is slower by more than this, for example 3%%",
         )  # fmt: skip
         parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a summary (- for stdout)")
-        parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that shows both")
+        parser.add_argument("--html", type=Path, metavar="FILE", help="write an HTML report of both")
         add_json(parser)
+        add_brief(parser)
 
     def run(self, options: argparse.Namespace) -> int:
         from sonde.compare.difference import difference
@@ -52,7 +61,7 @@ class Diff:
         alike = likeness(sides[0], sides[1])
         if alike.unlike and not options.force:
             raise UsageError(
-                "these recordings are not alike; " + "; ".join(alike.unlike),
+                "these recordings are of different programs or settings; " + "; ".join(alike.unlike),
                 "record both the same way, or add --force",
             )
         every = [*sides[0], *sides[1]]
@@ -74,7 +83,9 @@ class Diff:
                 fresh_path(options.markdown, options.markdown, options.force).write_text(
                     text, encoding="utf-8"
                 )
-        if options.json:
+        if options.brief:
+            print_brief(found, "diff", str(names[1][0]), sides[1][0])
+        elif options.json:
             print(json_text.dumps(found))
         elif str(options.markdown) != "-":
             diff.show(found, Page(), options.all, options.limit)
@@ -106,7 +117,7 @@ def split_sides(words: list[str]) -> tuple[list[str], list[str]]:
         sides = words[:at], words[at + 1 :]
         if sides[0] and sides[1] and "vs" not in sides[1]:
             return sides
-        raise UsageError("'vs' needs recordings on both sides, once", "sonde diff A1 A2 vs B1 B2")
+        raise UsageError("give recordings on both sides of one 'vs'", "sonde diff A1 A2 vs B1 B2")
     if len(words) == 2:
         return [words[0]], [words[1]]
     raise UsageError(

@@ -12,16 +12,18 @@ from sonde.errors import UsageError
 
 
 class Explain:
-    """Say in a few sentences what a concept, operator or frame means.
+    """Explain a concept, operator or frame in a few sentences.
 
     sonde explain aten::copy_
-    sonde explain "command buffer full" REC      with the numbers of a recording
+    sonde explain "command buffer full" REC      with numbers from a recording
     sonde explain --list
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("topic", nargs="?", metavar="TOPIC", help="a word, operator, frame or kernel")
-        parser.add_argument("recording", nargs="?", type=Path, metavar="REC", help="show its numbers, too")
+        parser.add_argument(
+            "recording", nargs="?", type=Path, metavar="REC", help="a recording: also show its numbers"
+        )
         parser.add_argument("--list", action="store_true", help="list all topics")
         add_json(parser)
 

@@ -21,8 +21,17 @@ class Export:
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         add_recording(parser)
         add_run(parser)
-        parser.add_argument("-f", "--format", required=True, choices=list(FORMATS), metavar="FORMAT")
-        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
+        parser.add_argument(
+            "-f",
+            "--format",
+            required=True,
+            choices=list(FORMATS),
+            metavar="FORMAT",
+            help="one of the formats above",
+        )
+        parser.add_argument(
+            "-o", "--output", type=Path, metavar="FILE", help="file to write (default: standard output)"
+        )
         parser.add_argument("--force", action="store_true", help="overwrite FILE")
 
     def run(self, options: argparse.Namespace) -> int:

@@ -11,8 +11,8 @@ from sonde.cli.inputs import add_recording, add_run, fresh_path, open_noted
 class Import:
     """Turn a trace or log of another tool into a recording.
 
-    Every command imports on the way, so this is only worth it to read a large trace
-    once and look at it often, or to ask it with other engines.
+    Every command can read such files directly. Importing pays off when you open a large
+    trace often, or want to read its tables with another database.
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sonde import rawfolder
 from sonde.errors import UsageError
@@ -30,14 +31,30 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON with stable keys for programs")
 
 
+def add_brief(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--brief",
+        action="store_true",
+        help="print JSON of at most 2,000 tokens: the longest rows, intervals, and what to ask next",
+    )
+
+
+def print_brief(answer: Mapping[str, Any], kind: str, name: str, recording: Recording) -> None:
+    """The short form of an answer."""
+    from sonde import json_text
+    from sonde.views.brief import Looks, brief
+
+    print(json_text.dumps(brief(answer, kind, name, Looks.of(recording))))
+
+
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Where the traces of a folder are read, and which of its runs."""
     parser.add_argument(
         "--engine",
         choices=("local", "ray"),
         default="local",
-        help="where to read the traces of a folder: on this machine, or on Ray (pip install 'sonde-profiler[ray]'; "
-        "RAY_ADDRESS names a cluster). The results are the same",
+        help="read the traces of a folder on this machine, or on Ray (pip install 'sonde-profiler[ray]'; "
+        "RAY_ADDRESS names a cluster); results are the same",
     )
     add_run(parser)
 
@@ -49,7 +66,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         dest="run_number",
         type=int,
         metavar="N",
-        help="where the traces of a folder are of several runs: which one, 1 for the first (default: the last)",
+        help="in a folder with traces of several runs: the run to read; 1 is the first (default: the last)",
     )
 
 
@@ -87,7 +104,7 @@ def fresh_path(wanted: Path | None, default: Path, force: bool) -> Path:
         return path
     if wanted.exists():
         if not force:
-            raise UsageError(f"{wanted} exists already", "name another with -o, or add --force")
+            raise UsageError(f"{wanted} already exists", "name another with -o, or add --force")
         _remove(wanted)
     return wanted
 
@@ -98,5 +115,5 @@ def _remove(path: Path) -> None:
         path.unlink()
         return
     if any(path.iterdir()) and not (path / "meta.json").exists() and not (path / rawfolder.FOLDER).is_dir():
-        raise UsageError(f"{path} is a folder but not a recording; it is left as it is", "choose another -o")
+        raise UsageError(f"{path} is a folder but not a recording; it was not touched", "choose another -o")
     shutil.rmtree(path)

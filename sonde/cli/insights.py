@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 
 from sonde import json_text
-from sonde.cli.inputs import add_engine, add_json, called, open_input
+from sonde.cli.inputs import add_brief, add_engine, add_json, called, open_input, print_brief
 from sonde.errors import UsageError
 
 
 class Insights:
-    """Say what to change in a program, how much each change saves, and how to prove it.
+    """List what to change in a program, how much each change saves, and how to prove it.
 
     Takes recordings, traces, and folders with one trace per rank. Several are judged one by one.
     """
@@ -24,11 +24,12 @@ class Insights:
             "--verify",
             type=float,
             metavar="MINUTES",
-            help="run the experiments that need no edit, for so long, and mark each insight proved, refuted or open",
+            help="spend MINUTES on experiments that need no edit; mark each insight as proved, refuted or open",
         )
-        parser.add_argument("--all", action="store_true", help="also list what was checked and found well")
+        parser.add_argument("--all", action="store_true", help="also list the checks that found nothing")
         add_engine(parser)
         add_json(parser)
+        add_brief(parser)
 
     def run(self, options: argparse.Namespace) -> int:
         from dataclasses import asdict
@@ -41,12 +42,18 @@ class Insights:
         from sonde.render.text.insights import show_insights
         from sonde.render.text.notes import show_notes
         from sonde.render.text.page import Page
+        from sonde.views.brief_insights import arranged
 
         found = []
         for path in options.recordings:
             recording = open_input(path, options.engine, options.run_number)
             first = notes(recording.meta.details, recording.meta.options, recording.table)
             found.append((called(path, options.run_number), first, judge(recording)))
+            if options.brief and options.verify is None:
+                name, _, report = found[-1]
+                print_brief(arranged(recording, report, first, name), "insights", name, recording)
+        if options.brief and options.verify is None:
+            return 0
         if options.verify is not None and (len(found) > 1 or options.verify <= 0):
             raise UsageError(
                 "--verify takes one recording and a time above 0", "sonde insights REC --verify 10"

@@ -28,6 +28,7 @@ class Entry(NamedTuple):
 
 COMMANDS: dict[str, Entry] = {
     "run": Entry("sonde.cli.run", "Run", "run a program and record it"),
+    "attach": Entry("sonde.cli.attach", "Attach", "record a running program"),
     "demo": Entry("sonde.cli.demo", "Demo", "profile a built-in example and write its report"),
     "show": Entry("sonde.cli.show", "Show", "print one view of a recording"),
     "insights": Entry("sonde.cli.insights", "Insights", "list what to change and how much it saves"),
@@ -41,28 +42,40 @@ COMMANDS: dict[str, Entry] = {
     "query": Entry("sonde.cli.query", "Query", "query a recording with SQL"),
     "import": Entry("sonde.cli.import_", "Import", "convert another tool's file to a recording"),
     "export": Entry("sonde.cli.export", "Export", "convert a recording to another tool's format"),
+    "window": Entry("sonde.cli.window", "Window", "record some steps of a running program in detail"),
     "dump": Entry("sonde.cli.dump", "Dump", "print the stacks of a running or hung program"),
+    "top": Entry("sonde.cli.top", "Top", "watch what a running program is doing"),
+    "watch": Entry("sonde.cli.watch", "Watch", "record a program for as long as it runs, within bounds"),
+    "hang": Entry("sonde.cli.hang", "Hang", "find out why a distributed job hangs"),
+    "merge": Entry("sonde.cli.merge", "Merge", "merge the recordings of a job's hosts"),
+    "daemon": Entry("sonde.cli.daemon", "Daemon", "get a trace of running programs from torch's profiler"),
     "recover": Entry("sonde.cli.recover", "Recover", "finish a recording after a crash"),
     "pack": Entry("sonde.cli.pack", "Pack", "pack a recording into one file, or unpack it"),
+    "guide": Entry("sonde.cli.guide", "Guide", "print a one-page guide for coding assistants"),
+    "mcp": Entry("sonde.cli.mcp", "Mcp", "serve recordings to assistants over MCP"),
     "completions": Entry("sonde.cli.completions", "Completions", "print a completion script for your shell"),
 }
 
 # How --help lists them.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Record": ("run", "demo", "recover"),
-    "Look": ("report", "show", "insights", "explain", "query", "dump"),
+    "Record": ("run", "attach", "window", "demo", "recover"),
+    "Look": ("report", "show", "insights", "explain", "query"),
+    "Look at a running program": ("top", "watch", "dump", "hang", "daemon"),
     "Compare and improve": ("diff", "prove", "tune", "bench", "check"),
-    "Exchange": ("import", "export", "pack"),
+    "Exchange": ("import", "export", "pack", "merge"),
+    "Assistants": ("guide", "mcp"),
     "Set up": ("completions",),
 }
 
 # These start a program of the user, or ask their torch: it must find the environment as they left it.
-STARTS_PROGRAMS = frozenset({"run", "demo", "tune", "prove", "bench", "check"})
+STARTS_PROGRAMS = frozenset({"run", "demo", "top", "tune", "prove", "bench", "check"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code. Whatever happens, the user sees one line, no traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        _collect_rarely()
     try:
         _print_anything()
         code = _run(words)
@@ -121,6 +134,16 @@ def _say(message: str, hint: str | None) -> None:
     plain = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:LONGEST_MESSAGE])
     with contextlib.suppress(OSError, ValueError, AttributeError):  # stderr closed or full: nobody to tell
         print(f"sonde: {plain}{'…' if len(text) > LONGEST_MESSAGE else ''}", file=sys.stderr, flush=True)
+
+
+def _collect_rarely() -> None:
+    """Objects of an answer live to its end: looking through them for garbage took a tenth of the time.
+
+    Only where the process is ours alone, not inside a caller's program.
+    """
+    import gc
+
+    gc.set_threshold(100_000, 50, 100)
 
 
 def _print_anything() -> None:

@@ -12,17 +12,18 @@ from sonde.errors import UsageError
 class Pack:
     """Put a recording into one file to send, or unpack such a file.
 
-    sonde pack train.sonde            writes train.sonde.zip
-    sonde pack --unpack train.sonde.zip   writes the folder again
-    Only the recording's own files go in; links are refused.
-    Every command also reads the packed file as it is.
+    sonde pack train.sonde                writes train.sonde.zip
+    sonde pack --unpack train.sonde.zip   restores the folder
+
+    Only the recording's own files are packed; links are refused.
+    Every command can read the packed file directly.
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("recording", type=Path, metavar="REC", help="the recording, or the packed file")
         parser.add_argument("-o", "--output", type=Path, metavar="PATH", help="where to write")
         parser.add_argument("--unpack", action="store_true", help="unpack instead")
-        parser.add_argument("--raw", action="store_true", help="keep the raw logs too")
+        parser.add_argument("--raw", action="store_true", help="pack the raw logs too")
         parser.add_argument("--force", action="store_true", help="overwrite the output")
 
     def run(self, options: argparse.Namespace) -> int:
@@ -34,7 +35,7 @@ class Pack:
             return _unpack(options)
         open_recording(source)  # says what is wrong before anything is written
         if not source.is_dir():
-            raise UsageError(f"{source} is packed already")
+            raise UsageError(f"{source} is already packed")
         target = fresh_path(options.output, source.with_name(f"{source.stem}{pack.SUFFIX}"), options.force)
         written = pack.pack(source, target, raw=options.raw)
         print(f"{target}  {written / 1e6:.1f} MB")

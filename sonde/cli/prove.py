@@ -29,7 +29,7 @@ class Prove:
     sonde prove --ledger
 
     Without a command the recorded one is run again. RULE is a name that `sonde insights REC`
-    prints. Fixes that only you can make are proved with --before and --after.
+    prints. For fixes that need an edit, use --before and --after.
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:

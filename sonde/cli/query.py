@@ -18,7 +18,7 @@ MAX_ROWS = 1_000_000  # that a table or JSON may have; CSV is written as rows co
 
 
 class Query:
-    """Ask a recording with SQL (DuckDB's dialect).
+    """Query a recording with SQL (DuckDB's dialect).
 
     Tables and views with the meaning of every column:  sonde query REC --schema
     For example:  sonde query REC "SELECT name, self_ms FROM hot_frames LIMIT 10"
@@ -27,7 +27,7 @@ class Query:
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         add_recording(parser)
         add_run(parser)
-        parser.add_argument("sql", nargs="?", metavar="SQL", help="the question; read from stdin when '-'")
+        parser.add_argument("sql", nargs="?", metavar="SQL", help="the query; '-' reads it from stdin")
         parser.add_argument("--schema", action="store_true", help="print the schema and exit")
         parser.add_argument("--csv", action="store_true", help="print CSV")
         parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the query after this time")

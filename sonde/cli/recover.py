@@ -9,16 +9,16 @@ from pathlib import Path
 class Recover:
     """Finish a recording whose program was killed, from the logs it left.
 
-    Everything up to the last half second before the end is there; what is missing
-    is counted in `sonde show REC losses`. A recording that was finished while a
-    daemon of the program still ran gets the daemon's part this way.
+    Everything is kept but at most the last half second; `sonde show REC losses` counts
+    what is missing. It also adds what a background process of the program recorded
+    after the recording was finished.
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("recording", type=Path, metavar="REC", help="the unfinished recording")
 
         parser.add_argument(
-            "--source", action="store_true", help="keep the project's source files too, as they are now"
+            "--source", action="store_true", help="also store the project's source files, as they are now"
         )
 
     def run(self, options: argparse.Namespace) -> int:

@@ -13,16 +13,18 @@ from sonde.errors import UsageError
 class Report:
     """Write a self-contained HTML page of a recording or a trace.
 
-    The page opens from disk with no server and no network. It shows the source code that the
-    recording carries, unless --no-source is given, and reads no other file.
+    The page opens from disk with no server and no network. It contains the source code
+    stored in the recording, unless --no-source is given; no other file is read.
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         add_recording(parser)
-        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: REC.html")
+        parser.add_argument(
+            "-o", "--output", type=Path, metavar="FILE", help="file to write (default: REC.html)"
+        )
         parser.add_argument("--force", action="store_true", help="overwrite FILE")
         parser.add_argument("--open", action="store_true", help="open it in a browser")
-        parser.add_argument("--no-source", action="store_true", help="embed no source code")
+        parser.add_argument("--no-source", action="store_true", help="do not embed source code")
         parser.add_argument(
             "--max-size", default="5MB", metavar="SIZE", help="maximum size of the page (default 5MB)"
         )
@@ -46,6 +48,7 @@ class Report:
             findings=said.findings,
             taken_away=said.taken_away,
             closing=said.closing,
+            headroom=said.headroom,
         )
         summary = write_report(recording, target, asked)
         print(f"{target}  {summary.size_bytes / 1e6:.2f} MB", file=sys.stderr)

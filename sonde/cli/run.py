@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sonde.cli.inputs import fresh_path
+from sonde.cli.recording_options import add_recording_options, asked
+from sonde.cli.watch import watcher
 from sonde.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,28 +34,13 @@ class Run:
     """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
-        from sonde.record.outside.options import BUDGET_PERCENT, RATE_HZ
-
         parser.usage = "sonde run [options] (script.py | -m module | -- command) args…"
-        parser.add_argument("-o", "--output", type=Path, metavar="NAME.sonde", help="recording to write")
-        parser.add_argument("--force", action="store_true", help="overwrite an existing recording")
+        add_recording_options(parser)
         parser.add_argument(
-            "--rate",
-            type=float,
-            default=RATE_HZ,
-            metavar="HZ",
-            help="samples per second of CPU time (default 100)",
+            "--job",
+            metavar="ID",
+            help="name of a distributed job: each host records to ID.HOST.sonde, for `sonde merge`",
         )
-        parser.add_argument(
-            "--window",
-            default="auto",
-            metavar="auto|all|none|steps=A:B",
-            help="steps to record in detail with the framework's own profiler",
-        )
-        parser.add_argument(
-            "--budget", type=float, default=BUDGET_PERCENT, metavar="PERCENT",
-            help=f"time the detailed windows may cost, in percent (default {BUDGET_PERCENT:g})",
-        )  # fmt: skip
         parser.add_argument(
             "--primitives", action="store_true", help="record oneDNN and MKL calls in some steps"
         )
@@ -66,42 +53,55 @@ class Run:
             "--env-file", type=Path, metavar="FILE", help="file with KEY=VALUE lines to set for the program"
         )
         parser.add_argument(
-            "--no-source", action="store_true", help="do not store source code in the recording"
-        )
-        parser.add_argument("--no-waits", action="store_true", help="do not record where threads wait")
-        parser.add_argument(
             "--blocks", action="store_true", help="measure Sonde's overhead with on/off blocks"
         )
-        parser.add_argument("--keep-raw", action="store_true", help="keep the raw logs next to the tables")
-        parser.add_argument("--quiet", action="store_true", help="do not print the summary")
+        parser.add_argument(
+            "--dormant", action="store_true",
+            help="record nothing: the agent sleeps in the program until `sonde attach` wakes it; "
+            "without a program, print the library to preload with SONDE_DORMANT=1",
+        )  # fmt: skip
         parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
         parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
     def run(self, options: argparse.Namespace) -> int:
         from sonde.record.outside.always import run_always
-        from sonde.record.outside.options import RunOptions
         from sonde.record.outside.place import plain_name
 
+        if options.dormant:
+            return _run_dormant(options)
         command, name = program(options)
+        if options.job:  # hosts that share a folder do not meet
+            name = f"{options.job}.{os.uname().nodename}"
         folder = _wanted(options.output, Path(f"{plain_name(name)}.sonde"), options.force)
-        asked = RunOptions(
-            rate_hz=options.rate,
-            window=options.window,
-            budget_percent=options.budget,
+        wanted = asked(
+            options,
             primitives=options.primitives,
             shapes=options.shapes,
             env_file=options.env_file,
-            keep_raw=options.keep_raw,
-            source=not options.no_source,
-            waits=not options.no_waits,
             blocks=options.blocks,
+            job=options.job,
         )
-        result, recorded = run_always(command, folder, asked, _say)
+        result, recorded = run_always(command, folder, wanted, say, watcher(options, say))
         if recorded is not None:
-            _finish(recorded, result, asked, options.quiet)
+            finish_recording(recorded, result, wanted, options.quiet)
         if result.signal:
             _die_of(result.signal)
         return result.exit_code
+
+
+def _run_dormant(options: argparse.Namespace) -> int:
+    """Become the program, with the agent asleep in it."""
+    from sonde.native import agent_path
+
+    library = str(agent_path())
+    if options.module is None and not [word for word in options.command if word != "--"]:
+        print(library)
+        return 0
+    command, _ = program(options)
+    others = os.environ.get("LD_PRELOAD")
+    os.environ["LD_PRELOAD"] = f"{library}:{others}" if others else library
+    os.environ["SONDE_DORMANT"] = "1"
+    return os.execvp(command[0], command)  # never returns
 
 
 def _wanted(output: Path | None, default: Path, force: bool) -> Path:
@@ -114,7 +114,7 @@ def _wanted(output: Path | None, default: Path, force: bool) -> Path:
         return output or default
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     """One line for the user; nowhere when stderr is closed or its reader gone."""
     if sys.stderr is None:
         return
@@ -122,8 +122,8 @@ def _say(text: str) -> None:
         print(f"sonde: {text}", file=sys.stderr, flush=True)
 
 
-def _finish(folder: Path, result: LaunchResult, asked: RunOptions, quiet: bool) -> None:
-    """Make the tables and print the summary; whatever fails is said, and the logs stay for `sonde recover`."""
+def finish_recording(folder: Path, result: LaunchResult, wanted: RunOptions, quiet: bool) -> None:
+    """Make the tables and print the summary; what fails is reported, and the logs stay for `sonde recover`."""
     from sonde.errors import SondeError
     from sonde.record.outside.apart import Failed, apart
     from sonde.record.outside.place import one_line
@@ -131,9 +131,12 @@ def _finish(folder: Path, result: LaunchResult, asked: RunOptions, quiet: bool) 
     def finish() -> None:
         from sonde.record.outside.job import finish
         from sonde.render.text.page import Page
+        from sonde.render.text.progress import Progress
         from sonde.render.text.summary import show_summary
 
-        recording = finish(folder, result, asked)
+        progress = Progress(None if quiet else sys.stderr)
+        recording = finish(folder, result, wanted, progress.stage)
+        progress.done()
         if not quiet and sys.stderr is not None:
             with contextlib.suppress(BrokenPipeError):
                 show_summary(recording, Page(sys.stderr), str(folder))
@@ -143,13 +146,13 @@ def _finish(folder: Path, result: LaunchResult, asked: RunOptions, quiet: bool) 
         apart(finish)
     except (Failed, SondeError, OSError) as error:
         if _is_complete(folder):
-            _say(f"the summary could not be printed: {error} → sonde report {shown}")
+            say(f"the summary could not be printed: {error} → sonde report {shown}")
         else:
-            _say(f"the recording is not finished: {error} → sonde recover {shown}")
+            say(f"the recording is not finished: {error} → sonde recover {shown}")
     if result.left:
         names = ", ".join(f"{one.pid} ({Path(one.program).name})" for one in result.left[:3])
         more = "" if len(result.left) <= 3 else f" and {len(result.left) - 3} more"
-        _say(f"still running: {names}{more}; when it has ended: sonde recover {shown}")
+        say(f"still running: {names}{more}; when it has ended: sonde recover {shown}")
 
 
 def _is_complete(folder: Path) -> bool:

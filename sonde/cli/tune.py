@@ -19,7 +19,7 @@ class Tune:
     sonde tune [options] -- command args…
 
     The program is launched many times, as it is and with one setting changed, in
-    pairs in random order; nothing about it is edited. Keep a launch short (some
+    pairs in random order. The program is not modified. Keep a launch short (some
     dozen steps). Stop with Ctrl-C at any time; resume with --journal.
     """
 

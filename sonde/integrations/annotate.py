@@ -1,4 +1,5 @@
-"""What a program may say itself: `sonde.profile()`, `sonde.step()`, `sonde.region("name")`.
+"""What a program may say itself: `sonde.profile()`, `sonde.step()`, `sonde.region("name")`,
+`sonde.role("trainer")`.
 
 Under `sonde run` these add marks to the recording that is being made, and `profile()`
 opens a deep window around its block. Without `sonde run`, `profile(path)` records by
@@ -10,6 +11,7 @@ outside of any recording do nothing and cost next to nothing.
 from __future__ import annotations
 
 import functools
+import json
 import os
 import sys
 import time
@@ -34,6 +36,15 @@ def step() -> None:
     seen.session.mark("step", "user", start, now)
     thread.said_ns = now
     seen.windows.said_step(thread, now)
+
+
+def role(name: str) -> None:
+    """The program says what this process is for in its job: `sonde.role("rollout")`."""
+    if not isinstance(name, str) or not name:
+        raise UsageError(f"a role needs a name, not {name!r}", 'sonde.role("trainer")')
+    seen = _observation()
+    if seen is not None:
+        seen.session.log.write(json.dumps({"kind": "role", "name": name[:100]}))
 
 
 class region:
@@ -115,7 +126,7 @@ class profile:
             )
         folder = self._path or Path(f"{Path(sys.argv[0]).stem or 'program'}.sonde")
         if folder.exists() and any(folder.iterdir()):
-            raise UsageError(f"{folder} is there already", "give another path: sonde.profile('other.sonde')")
+            raise UsageError(f"{folder} already exists", "give another path: sonde.profile('other.sonde')")
         from sonde.record.frameworks.torch.inside import install
 
         self._start_ns = time.monotonic_ns()

@@ -1,20 +1,31 @@
-"""`%%sonde` in a notebook: record one cell deeply and show its operators.
+"""`%%sonde` in a notebook: record one cell deeply and show what it did below it.
 
-    %load_ext sonde.integrations.jupyter
-    %%sonde [NAME.sonde]
+    %load_ext sonde
+    %%sonde [NAME.sonde] [--no-report]
     model(x)
 
-A kernel started under `sonde run` records into that recording; otherwise the cell makes one
-of its own, without sampled stacks.
+Shown are the operators, the flame graph where there are samples, what to change, and the whole report in a frame.
+A kernel that was started under `sonde run` records into that recording, with sampled stacks; otherwise the cell makes
+a recording of its own, without them.
 """
 
 from __future__ import annotations
 
+import base64
+import html
+import io
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonde.integrations.annotate import profile
+
+if TYPE_CHECKING:
+    from sonde.insights.engine import Report
+    from sonde.store.recording import Recording
+
+FRAME_HEIGHT_PX = 640
+MOST_OPERATORS = 15
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -23,25 +34,84 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def _record(shell: Any, line: str, cell: str) -> None:
-    path = Path(line.strip() or f"cell-{time.strftime('%H%M%S')}.sonde")
+    words = line.split()
+    names = [word for word in words if not word.startswith("-")]
+    path = Path(names[0] if names else f"cell-{time.strftime('%H%M%S')}.sonde")
     with profile(path, name="cell"):
         result = shell.run_cell(cell)
-    if result.error_before_exec or result.error_in_exec:
+    if result.error_before_exec or result.error_in_exec or not path.exists():
         return
-    if path.exists():
-        print(_operators(path))
+    show(path, report="--no-report" not in words)
 
 
-def _operators(path: Path, limit: int = 15) -> str:
-    """The operators of the cell by self time, as text."""
-    from sonde.analyze.ops.table import op_table
+def show(path: Path, report: bool = True) -> None:
+    """Display a recording in the notebook: operators, flame graph, insights, the report in a frame."""
+    from IPython.display import HTML, display
+
+    from sonde.insights.engine import judge
     from sonde.store.reader import open_recording
 
     recording = open_recording(path)
-    table = op_table(recording.table("ops"), recording.table("memory"))
-    lines = [f"{'operator':<44}{'calls':>8}{'self ms':>12}{'total ms':>12}"]
-    for row in range(min(limit, len(table))):
-        self_ms, total_ms = table.array("self_ns")[row] / 1e6, table.array("total_ns")[row] / 1e6
-        name = (table.text("name")[row] or "")[:43]
-        lines.append(f"{name:<44}{table.array('calls')[row]:>8}{self_ms:>12.3f}{total_ms:>12.3f}")
-    return "\n".join([*lines, f"more: sonde show {path} ops"])
+    judged = judge(recording)
+    print(text(recording, judged, path))
+    flame = _flame(recording)
+    if flame:
+        display(
+            HTML(f'<img alt="flame graph" style="max-width:100%" src="data:image/svg+xml;base64,{flame}">')
+        )
+    if report:
+        display(HTML(_frame(recording)))
+
+
+def text(recording: Recording, judged: Report, path: Path) -> str:
+    """The operators by self time, then what to change: as the command line prints them."""
+    from sonde.render.text import show as show_view
+    from sonde.render.text.insights import show_insights
+    from sonde.render.text.page import Page
+    from sonde.views import VIEWS
+    from sonde.views.options import ShowOptions
+
+    stream = io.StringIO()
+    page = Page(stream)
+    asked = ShowOptions(limit=MOST_OPERATORS, name=str(path))
+    show_view("ops", VIEWS["ops"].data(recording, asked), page, asked)
+    page.line()
+    show_insights(judged, page, str(path))
+    page.line(f"More: sonde show {path} ops     sonde report {path} --open     sonde.load({str(path)!r})")
+    return stream.getvalue()
+
+
+def _flame(recording: Recording) -> str:
+    """The flame graph as base64 of an SVG; "" without samples."""
+    from sonde.export import svg
+
+    if not len(recording.table("samples")):
+        return ""
+    picture = io.BytesIO()
+    svg.write(recording, picture)
+    return base64.b64encode(picture.getvalue()).decode()
+
+
+def _frame(recording: Recording) -> str:
+    """The report, whole, in a frame of its own: its styles and scripts touch nothing of the notebook."""
+    import tempfile
+
+    from sonde.render.html import ReportOptions, write_report
+    from sonde.render.html.judged import judged
+
+    said = judged(recording)
+    asked = ReportOptions(
+        insights=said.insights,
+        findings=said.findings,
+        taken_away=said.taken_away,
+        closing=said.closing,
+        headroom=said.headroom,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "report.html"
+        write_report(recording, page, asked)
+        text = page.read_text(encoding="utf-8")
+    return (
+        f'<iframe sandbox="allow-scripts" style="width:100%;height:{FRAME_HEIGHT_PX}px;border:1px solid #ccc" '
+        f'srcdoc="{html.escape(text, quote=True)}"></iframe>'
+    )

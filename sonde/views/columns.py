@@ -1,10 +1,6 @@
-"""What the columns of a view are, declared once as the typed fields of its row.
+"""The columns of a view's rows, read from their declaration (`sonde.rows.Column`), and rows in their order.
 
-    @dataclass(frozen=True)
-    class OpRow:
-        self_ms: Annotated[float, Column("Self CPU", "ms", "time in the operator itself")]
-
-Enters: a row type, or an answer. Leaves: its columns (`columns_of`), and the answer as plain JSON values (`plain`).
+Enters: a row type, or rows. Leaves: its columns (`columns_of`), rows sorted (`ordered`) and filtered (`matching`).
 `float | None` may be unknown; a NaN is unknown too, and JSON says null for both.
 """
 
@@ -13,24 +9,17 @@ from __future__ import annotations
 import dataclasses
 import math
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from sonde.columns import Table
 from sonde.errors import UsageError
+from sonde.rows import Column as Column
+from sonde.rows import plain as plain
 
-Unit = Literal["", "ms", "ns", "bytes", "count", "share", "FLOP"]
 Kind = Literal["text", "integer", "number", "flag", "object"]
 Row = TypeVar("Row")
 _KINDS: dict[object, Kind] = {str: "text", int: "integer", float: "number", bool: "flag"}
-
-
-class Column(NamedTuple):
-    """What people read about a column; its key and type are those of the field."""
-
-    title: str
-    unit: Unit = ""
-    meaning: str = ""
-    sortable: bool = True
 
 
 class Declared(NamedTuple):
@@ -67,17 +56,11 @@ def row_type_of(data: Callable[..., Any], rows: str) -> type:
     return row_type
 
 
-def plain(value: Any) -> Any:
-    """An answer as JSON values: dataclasses become objects, what is not finite becomes null."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
-    return value
+def rows_from(table: Table, row_type: type[Row]) -> list[Row]:
+    """The rows of a table as `row_type`: by the names of its fields; NaN, and a column that is not there, are None."""
+    names = [field.name for field in dataclasses.fields(row_type)]  # type: ignore[arg-type]
+    columns = [table.columns[name].tolist() if name in table else [None] * len(table) for name in names]
+    return [row_type(*(None if v != v else v for v in values)) for values in zip(*columns, strict=True)]
 
 
 def ordered(rows: Sequence[Row], row_type: type, sort: str | None, default: str) -> list[Row]:

@@ -19,6 +19,7 @@ from sonde.store.recording import Recording
 from sonde.views.columns import Column, matching, ordered
 from sonde.views.native_split import native_json
 from sonde.views.options import ShowOptions
+from sonde.views.set_apart import Apart, extent_of
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Ops:
     device_elsewhere_ms: float  # device time that no recorded operator caused
     launched_before_trace_ms: float  # the part of it that was launched before the trace began
     rows: list[OpRow]
+    apart: Apart | None = None  # from samples: on the CPU, and in no row
 
 
 _TIMES = ("self_ns", "total_ns", "self_wall_ns", "total_wall_ns", "device_self_ns", "device_total_ns")
@@ -161,6 +163,9 @@ def _splits(recording: Recording, by: str) -> dict[int, NativeSplit]:
 def _from_samples(recording: Recording, by: str, options: ShowOptions) -> Ops:
     """No call was recorded: the sampled stacks still name operators. Calls and memory are not known."""
     samples, stacks, frames = (recording.table(n) for n in ("samples", "stacks", "frames"))
+    extent = extent_of(recording, options)
+    apart = extent.apart(samples.take(~samples.text("state").equals("waiting")))
+    samples = samples.take(extent.split(samples)[1] > 0)
     table, group = sampled_ops(samples, stacks, frames)
     splits = native_split(group, samples, stacks, frames) if options.native else {}
     unknown = {c.replace("_ns", "_ms"): None for c in (*_TIMES[2:], *_OTHER)}
@@ -180,11 +185,11 @@ def _from_samples(recording: Recording, by: str, options: ShowOptions) -> Ops:
     ]
     if rows and by != "name":
         raise UsageError(
-            f"--by {by} needs recorded calls, and no deep window fell into this run",
+            f"--by {by} needs recorded calls, and no profiling window was recorded",
             "record every step with: sonde run --window all …",
         )
     whole = sum(row.self_ms for row in rows)
-    return Ops(by, "samples", whole, None, 0.0, 0.0, 0.0, _chosen(rows, options))
+    return Ops(by, "samples", whole, None, 0.0, 0.0, 0.0, _chosen(rows, options), apart)
 
 
 def _chosen(rows: list[OpRow], options: ShowOptions) -> list[OpRow]:

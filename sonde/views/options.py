@@ -20,6 +20,7 @@ class ShowOptions:
     native: bool = False
     op: str | None = None
     thread: int | None = None
+    whole: bool = False  # the whole run, with its start, imports and shutdown
     against: Recording | None = None  # a second recording to hold beside
     roof: str | None = None  # a file of measured roofs, or "here"
     name: str = "REC"  # how to call the recording in the next commands

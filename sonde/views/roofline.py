@@ -1,78 +1,94 @@
-"""`sonde show REC roofline`: how close operators and primitives come to what the machine can do."""
+"""`roofline`: how close operators and primitives come to what the machine can do."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 
-from sonde.analyze.roofline.bounds import Roof
+from sonde.analyze.roofline.bounds import Level, Roof
 from sonde.analyze.roofline.tables import op_roofline, primitive_roofline
-from sonde.columns import Table, Text
-from sonde.errors import EnvironmentLacks
-from sonde.machine import facts as machine_facts
-from sonde.machine import roofs as measured
+from sonde.insights.roof import roof_of
+from sonde.insights.subject import Subject
 from sonde.store.recording import Recording
+from sonde.views.columns import Column, rows_from
 from sonde.views.options import ShowOptions
 
 
-def data(recording: Recording, options: ShowOptions) -> dict[str, Any]:
-    """`roof`, `ops` and `primitives`: rows with intensity, bound, roof_ms, efficiency, saving_ms."""
-    roof, origin = _roof(recording, options.roof)
-    return {
-        "roof": {**asdict(roof), "origin": origin},
-        "ridge": _plain(roof.ridge()),
-        "ops": _rows(op_roofline(recording.table("ops"), roof)),
-        "primitives": _rows(primitive_roofline(recording.table("primitives"), roof)),
-    }
+@dataclass(frozen=True)
+class Held:
+    """Work of one kind against the roof, per distinct problem."""
+
+    dtypes: Annotated[str | None, Column("Types", meaning="data types")]
+    calls: Annotated[int, Column("Calls", "count", "calls")]
+    total_ms: Annotated[float, Column("Time", "ms", "time of all calls")]
+    flops: Annotated[float | None, Column("FLOPs", "FLOP", "of all calls")]
+    bytes: Annotated[float | None, Column("Bytes", "bytes", "that all calls must move")]
+    intensity: Annotated[float | None, Column("FLOP/B", meaning="FLOPs per byte")]
+    bound: Annotated[str, Column("Bound", meaning="compute, memory, cache or unknown")]
+    roof_ms: Annotated[
+        float | None, Column("At the roof", "ms", "least time that the machine's limits allow")
+    ]
+    efficiency: Annotated[float | None, Column("Efficiency", "share", "`roof_ms` / `total_ms`")]
+    gflops_s: Annotated[float | None, Column("GFLOP/s", meaning="achieved rate")]
+    saving_ms: Annotated[float, Column("To gain", "ms", "what the usual efficiency would save")]
 
 
-def _roof(recording: Recording, asked: str | None) -> tuple[Roof, str]:
-    """The roofs that were asked for, else the recording's own, else this machine's if it ran here.
+@dataclass(frozen=True)
+class OpProblem:
+    """One operator with one set of shapes."""
 
-    Work of another machine is never held against this one unless the user says so: the
-    shares would look right and mean nothing.
-    """
-    if asked is not None and asked != "here":
-        found = measured.read(Path(asked))
-        return _largest(found), f"from {asked}"
-    kept = recording.meta.machine.get("roofs")
-    if asked is None and isinstance(kept, dict):
-        return _largest(measured.from_json(kept, Path("meta.json"))), "recorded with the program"
-    if not len(recording.table("ops")) and not len(recording.table("primitives")):
-        return Roof(1, {}), "none: there is nothing to hold against it"
-    facts = machine_facts.gather()
-    machine = measured.machine_id(facts)
-    if asked is None and recording.meta.machine.get("id") != machine:
-        where = recording.meta.machine.get("cpu")
-        raise EnvironmentLacks(
-            f"there is no roof of the machine that this ran on ({where or 'which is not known'})",
-            "measure it there with `sonde check --roof` and give the file: --roof FILE; "
-            "or compare it with this machine: --roof here",
-        )
-    here = measured.load(machine)
-    if here is None:
-        raise EnvironmentLacks("no roof was measured on this machine", "measure it with: sonde check --roof")
-    origin = f"measured here {here.when}"
-    foreign = recording.meta.machine.get("id") != machine
-    return here.roof(facts.effective_cpus or 1), f"{origin}; the work ran elsewhere" if foreign else origin
+    name: Annotated[str, Column("Name", meaning="operator")]
+    shapes: Annotated[str | None, Column("Shapes", meaning="of its inputs")]
 
 
-def _largest(found: measured.MeasuredRoofs) -> Roof:
-    return found.roof(max(r.threads for r in (*found.peaks, *found.bandwidths)))
+@dataclass(frozen=True)
+class PrimitiveProblem:
+    """One oneDNN or MKL problem."""
+
+    kind: Annotated[str, Column("Kind", meaning="convolution, matmul, …")]
+    implementation: Annotated[str | None, Column("Implementation", meaning="kernel that the library chose")]
+    direction: Annotated[str | None, Column("Direction", meaning="forward or backward")]
+    shape: Annotated[str | None, Column("Shape", meaning="problem, as the library prints it")]
 
 
-def _rows(table: Table) -> list[dict[str, Any]]:
-    columns = {
-        name: table.text(name).tolist()
-        if isinstance(table.columns[name], Text)
-        else table.array(name).tolist()
-        for name in table
-    }
-    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    return [{k: _plain(v) for k, v in row.items()} for row in rows]
+@dataclass(frozen=True)
+class OpOnRoof(Held, OpProblem):
+    """An operator; what it is comes first."""
 
 
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+@dataclass(frozen=True)
+class PrimitiveOnRoof(Held, PrimitiveProblem):
+    """A primitive; what it is comes first."""
+
+
+@dataclass(frozen=True)
+class RoofFacts:
+    """The limits that the rows are compared with."""
+
+    threads: int
+    peak_flops: dict[str, float]  # by data type, FLOP/s
+    levels: list[Level]  # of memory, from the smallest
+    origin: str  # where they were measured
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """Rows with most to gain first; `ridge`: FLOPs per byte above which work is bound by compute."""
+
+    roof: RoofFacts
+    ridge: float | None
+    ops: list[OpOnRoof]
+    primitives: list[PrimitiveOnRoof]
+
+
+def data(recording: Recording, options: ShowOptions) -> Roofline:
+    if options.roof is None and not len(recording.table("ops")) and not len(recording.table("primitives")):
+        roof, origin = Roof(1, {}), "none: there is nothing to hold against it"
+    else:
+        roof, origin = roof_of(Subject(recording), options.roof)
+    return Roofline(
+        roof=RoofFacts(roof.threads, roof.peak_flops, list(roof.levels), origin),
+        ridge=roof.ridge(),
+        ops=rows_from(op_roofline(recording.table("ops"), roof), OpOnRoof),
+        primitives=rows_from(primitive_roofline(recording.table("primitives"), roof), PrimitiveOnRoof),
+    )

@@ -9,6 +9,7 @@ from sonde.analyze.samples.stacks import TreeNode, hot_frames, top_down
 from sonde.store.recording import Recording
 from sonde.views.columns import Column, matching, ordered
 from sonde.views.options import ShowOptions
+from sonde.views.set_apart import Apart, extent_of
 from sonde.views.thread_choice import of_thread
 
 TREE_SHARE = 0.02  # paths below this share of the whole are not drawn
@@ -31,9 +32,10 @@ class HotRow:
 
 @dataclass(frozen=True)
 class Stacks:
-    """All on-CPU time, or that of `--thread`."""
+    """On-CPU time without start, imports and shutdown (`--whole`: with them), of all threads or of `--thread`."""
 
     on_cpu_ms: float
+    apart: Apart
     samples: int
     hot: list[HotRow]
     tree: dict[str, Any]  # nested: name, self_ms, total_ms, children
@@ -43,6 +45,10 @@ def data(recording: Recording, options: ShowOptions) -> Stacks:
     """Hot functions by self time; `--native` shows the frames of the interpreter and the runtimes too."""
     samples = recording.table("samples")
     samples = samples.take(~samples.text("state").equals("waiting") & of_thread(recording, options.thread))
+    extent = extent_of(recording, options)
+    apart = extent.apart(samples)
+    if extent.span is not None:
+        samples = samples.take(extent.split(samples)[1] > 0)
     frames, stacks = recording.table("frames"), recording.table("stacks")
     libraries = frames.text("library")
     hot = hot_frames(frames, stacks, samples, runtime=options.native)
@@ -54,6 +60,7 @@ def data(recording: Recording, options: ShowOptions) -> Stacks:
     rows = matching(rows, options.filter, lambda row: row.name)
     return Stacks(
         on_cpu_ms=int(samples.array("weight_ns").sum()) / 1e6,
+        apart=apart,
         samples=len(samples),
         hot=ordered(rows, HotRow, options.sort, "self_ms"),
         tree=_tree(tree),

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from sonde.analyze.recording.taken_away import stepping_thread
 from sonde.analyze.samples.stack_index import StackIndex
 from sonde.analyze.steps.program import Step, StepReport, step_reports
 from sonde.analyze.steps.run_phases import run_phases
@@ -28,19 +29,21 @@ class StepRow:
     start_ns: Annotated[int, Column("start", "ns", "when it began, by CLOCK_MONOTONIC")]
     ms: Annotated[float, Column("time", "ms", "from its start to its end, without `taken_ms`")]
     taken_ms: Annotated[float, Column("taken", "ms", "ready but off the CPU")]
-    in_window: Annotated[bool, Column("in window", meaning="a deep window slowed it: in no median")]
+    in_window: Annotated[
+        bool, Column("in window", meaning="a profiling window slowed it down: left out of medians")
+    ]
     phase_ms: dict[str, float]  # phase → time; empty where the phases of this step were not recorded
 
 
 @dataclass(frozen=True)
 class ProcessSteps:
-    """The steps of one process. Medians are of the steps after warm-up, outside deep windows."""
+    """The steps of one process. Medians are of the steps after warm-up, outside profiling windows."""
 
     process: int | None
     kind: str  # train, inference or user
     count: int
     warmup: int
-    left_out: int  # steady steps that ran inside deep windows
+    left_out: int  # steady steps that ran inside profiling windows
     median_ms: float | None
     p10_ms: float | None
     p90_ms: float | None
@@ -51,10 +54,10 @@ class ProcessSteps:
 class RunPhaseRow:
     """A part of the run; the parts sum to it. Steps of one kind are one part, however often they were interrupted."""
 
-    name: str  # start and imports, training, forward passes outside of steps, saving, between steps, shutdown
+    name: str  # start and imports, training, validation, generation, saving, between steps, shutdown, …
     ms: float
     share: float  # of the life of the process
-    count: int  # steps or forward passes
+    count: int  # steps, or outermost calls of modules
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,10 @@ def _run(recording: Recording, report: StepReport) -> list[RunPhaseRow]:
     if len(row):
         told = int(processes.array("start_ns")[row[0]]), int(processes.array("end_ns")[row[0]])
         life = [min(told[0], life[0]) if told[0] > 0 else life[0], max(told[1], life[1])]
-    threads, samples = recording.table("threads"), recording.table("samples")
-    mine = threads.array("thread")[threads.array("process") == report.process]
-    samples = samples.take(np.isin(samples.array("thread"), mine))
+    samples = recording.table("samples")
+    thread = stepping_thread(recording.table("marks"), recording.table("threads"), report.process)
+    # Where its time was taken away it has no stack.
+    samples = samples.take((samples.array("thread") == thread) & ~samples.text("reason").equals("preempted"))
     index = StackIndex(recording.table("frames"), recording.table("stacks"))
     sums: dict[str, list[int]] = {}
     for phase in run_phases(report, recording.table("marks"), (life[0], life[1]), samples, index):

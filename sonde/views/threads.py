@@ -10,6 +10,7 @@ import numpy as np
 from sonde.store.recording import Recording
 from sonde.views.columns import Column, ordered
 from sonde.views.options import ShowOptions
+from sonde.views.set_apart import Apart, extent_of
 
 STATES = ("running", "spinning", "imbalance", "waiting")
 
@@ -35,7 +36,10 @@ class ThreadRow:
 
 @dataclass(frozen=True)
 class Threads:
+    """Without start, imports and shutdown (`--whole`: with them)."""
+
     rows: list[ThreadRow]
+    apart: Apart  # on the CPU
 
 
 def data(recording: Recording, options: ShowOptions) -> Threads:
@@ -44,12 +48,17 @@ def data(recording: Recording, options: ShowOptions) -> Threads:
     numbers = threads.array("thread")
     size = int(numbers.max()) + 1 if len(numbers) else 0
     valid = (samples.array("thread") >= 0) & (samples.array("thread") < size)
-    weight = samples.array("weight_ns").astype(np.float64) / 1e6
+    extent = extent_of(recording, options)
+    time = extent.split(samples)[1]
+    weight = time.astype(np.float64) / 1e6
+    on_cpu = samples.take(~samples.text("state").equals("waiting"))
     by_state = {
         state: np.bincount(samples.array("thread")[mask], weights=weight[mask], minlength=size)
         for state in STATES
         for mask in (valid & samples.text("state").equals(state),)
     }
+    if extent.span is not None:
+        valid &= time > 0
     seen = np.bincount(samples.array("thread")[valid], minlength=size)
     rows = []
     for i, number in enumerate(numbers.tolist()):
@@ -69,4 +78,4 @@ def data(recording: Recording, options: ShowOptions) -> Threads:
                 waiting_ms=waiting,
             )
         )
-    return Threads(ordered(rows, ThreadRow, options.sort, "on_cpu_ms"))
+    return Threads(ordered(rows, ThreadRow, options.sort, "on_cpu_ms"), extent.apart(on_cpu))

@@ -1,8 +1,8 @@
 """The answers of the views → the page: the same figures that `sonde show` prints, computed once.
 
-Rows are columns of numbers and string codes (times in ns), `answer.VIEW` or `answer.ops.GROUPING`; the rest of an
-answer is small facts. web/src/data/answers.ts has their types, made from the same declarations
-(`sonde.views.typescript`).
+Rows of views that have many (`TABULAR`) are columns of numbers and string codes (times in ns), `answer.VIEW` or
+`answer.ops.GROUPING`; the rest of an answer, and other views, are small facts. web/src/data/answers.ts has their
+types, made from the same declarations (`sonde.views.typescript`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sonde.views import VIEWS
 from sonde.views.columns import Declared
 from sonde.views.options import ShowOptions
 from sonde.views.tabular import view_columns
-from sonde.views.typescript import PAGE_VIEWS
+from sonde.views.typescript import PAGE_VIEWS, TABULAR
 
 MAX_ROWS = {"ops": 5000, "steps": 20_000}  # of one table; views put the largest first
 OTHERWISE = 2000
@@ -34,7 +34,7 @@ def add_answers(payload: Payload, recording: Recording) -> None:
     answers: dict[str, Any] = {}
     for name in PAGE_VIEWS:
         if name != "ops":
-            answers[name] = _add(payload, name, f"answer.{name}", recording, ShowOptions())
+            answers[name] = _add(payload, name, f"answer.{name}", recording, ShowOptions(whole=True))
             continue
         groupings = GROUPINGS if len(recording.table("ops")) else GROUPINGS[:1]
         answers[name] = {
@@ -49,8 +49,8 @@ def _add(payload: Payload, name: str, table: str, recording: Recording, options:
         answer = view.answer(recording, options)
     except (SondeError, IndexError):  # a damaged table: the page says nothing here and shows the rest
         return None
-    if view.sql is None:
-        return safe(answer)
+    if name not in TABULAR:
+        return safe(answer, most=OTHERWISE)
     rows = getattr(answer, view.rows)
     kept = rows[: MAX_ROWS.get(name, OTHERWISE)]
     payload.add(table, **{c.key: _column(payload, c, kept) for c in view_columns(name)})

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sonde.analyze.base.grouping import group, rows_of
-from sonde.analyze.device.events import device_work
-from sonde.analyze.device.idle import idle_splits
+from sonde.analyze.device.kernel_names import by_name, origin_of, uses_tensor_cores
 from sonde.analyze.device.launches import launched_before_trace
-from sonde.analyze.device.time import device_times
-from sonde.columns import Array, Table, Text
+from sonde.analyze.device.short_names import short_name
+from sonde.columns import Array, Text
+from sonde.render.html.gaps import add_gaps
 from sonde.render.html.limits import Limits
 from sonde.render.html.operators import OpRows
 from sonde.render.html.payload import Payload
@@ -48,6 +49,7 @@ def add_device(
         start=some.array("start_ns") - origin_ns,
         duration=duration[kept],
         name=strings.column(some.text("name")),
+        short=_short(payload, some.text("name")),
         work=_class_codes(some.text("class")),
         op=op_rows.find(some.array("op")),
         launch=page_launch[launch[kept]],
@@ -76,6 +78,9 @@ def add_device(
     payload.add(
         "kerneltotals",
         name=strings.column(kernels.text("name").take(first[top])),
+        short=_short(payload, kernels.text("name").take(first[top])),
+        origin=_told(payload, kernels.text("name").take(first[top]), origin_of),
+        tensor=by_name(kernels.text("name").take(first[top]), uses_tensor_cores).astype(np.int64),
         device=kernels.array("device")[first[top]].astype(np.int64),
         work=_class_codes(kernels.text("class").take(first[top])),
         calls=np.bincount(key, minlength=len(first))[top],
@@ -83,7 +88,7 @@ def add_device(
         longest=longest[top],
         occupancy=_mean_known(kernels.array("occupancy"), key, len(first))[top],
     )
-    payload.facts["devices"] = _devices(every, launches)
+    add_gaps(payload, every, kernels, launches, kept, origin_ns)
     worked = kernels.text("kind").matches(("kernel", "memcpy", "memset"))
     old = int(launched_before_trace(every, launches).sum())
     return {
@@ -95,22 +100,18 @@ def add_device(
     }
 
 
-def _devices(kernels: Table, launches: Table) -> list[dict[str, int]]:
-    """Each device in its whole window, as `show gpu` has it, in nanoseconds: the page prunes short kernels."""
-    work = device_work(kernels, launches)
-    idle = {(s.process, s.device): s for s in idle_splits(work, launches) if s.stream is None}
-    rows = []
-    for time in device_times(work, kernels):
-        split = idle[time.process, time.device]
-        row = {
-            name: int(getattr(time, f"{name}_ns"))
-            for name in ("window", "busy", "idle", "compute", "communication", "copy", "overlap")
-        }
-        row |= {
-            f"idle_{name}": int(getattr(split, f"{name}_ns")) for name in ("host", "kernel", "sync", "other")
-        }
-        rows.append({"process": time.process, "device": time.device, "events": time.events, **row})
-    return rows
+def _short(payload: Payload, names: Text) -> Array:
+    return _told(payload, names, short_name)
+
+
+def _told(payload: Payload, names: Text, tell: Callable[[str], str]) -> Array:
+    """Codes of what is told of each name, asked once per distinct name that a row has."""
+    recode = np.full(len(names.values) + 1, -1, np.int64)
+    for used in np.unique(names.codes):
+        if used >= 0:
+            recode[used] = payload.strings(tell(names.values[used]))
+    result: Array = recode[names.codes]
+    return result
 
 
 def _longest(duration: Array, limit: int) -> Array:

@@ -1,4 +1,4 @@
-"""Meta, quality and insights → the small facts of the page, as JSON.
+"""Meta and insights → the small facts of the page, as JSON.
 
 Everything here came from outside, so it is walked once: strings are made
 visible, numbers that JSON does not know become null, and what looks like a
@@ -16,20 +16,17 @@ from typing import Any
 import numpy as np
 
 from sonde.analyze.recording.notes import notes
-from sonde.analyze.recording.quality import quality
-from sonde.analyze.samples.kernels_seen import kernels_seen
 from sonde.redact import HIDDEN, hide_command, hide_environment, is_secret_name
 from sonde.render.html.options import ReportOptions
 from sonde.render.html.payload import Payload
 from sonde.render.html.strings import visible
 from sonde.store.recording import Recording
-from sonde.store.schema import TABLES
 
 MAX_ITEMS = 500
 
 
-def plain(value: Any, depth: int = 0) -> Any:
-    """`value` as JSON that is safe to put in a page."""
+def plain(value: Any, depth: int = 0, most: int = MAX_ITEMS) -> Any:
+    """`value` as JSON that is safe to put in a page; of a list or an object at most the first `most` items."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     if value is None or isinstance(value, bool):
@@ -40,11 +37,13 @@ def plain(value: Any, depth: int = 0) -> Any:
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping) and depth < 8:
         return {
-            visible(str(k)): HIDDEN if isinstance(v, str) and is_secret_name(str(k)) else plain(v, depth + 1)
-            for k, v in list(value.items())[:MAX_ITEMS]
+            visible(str(k)): HIDDEN
+            if isinstance(v, str) and is_secret_name(str(k))
+            else plain(v, depth + 1, most)
+            for k, v in list(value.items())[:most]
         }
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes)) and depth < 8:
-        return [plain(v, depth + 1) for v in list(value)[:MAX_ITEMS]]
+        return [plain(v, depth + 1, most) for v in list(value)[:most]]
     return visible(str(value))
 
 
@@ -55,26 +54,6 @@ def _card(value: Any) -> Any:
     if isinstance(card, dict) and isinstance(fix, str):
         card["fix"] = "\n".join(visible(line) for line in fix.split("\n"))
     return card
-
-
-def _quality(recording: Recording) -> dict[str, object] | None:
-    """What the recording says about itself; an imported trace has no samples to judge."""
-    if not len(recording.table("samples")) or not len(recording.table("stacks")):
-        return None
-    try:
-        return quality({name: recording.table(name) for name in TABLES}).as_json()
-    except IndexError:  # pointers that lead nowhere: the page counts what it can itself
-        return None
-
-
-def _kernels(recording: Recording) -> list[list[object]]:
-    """Library, instruction set by its own names, share of running time, samples, heaviest kernel."""
-    try:
-        seen = kernels_seen(*(recording.table(name) for name in ("frames", "stacks", "samples")))
-    except IndexError:  # pointers that lead nowhere
-        return []
-    whole = max(seen.running_ns, 1)
-    return [[r.library, r.isa, r.cpu_ns / whole, r.samples, r.heaviest] for r in seen.rows]
 
 
 def add_facts(payload: Payload, recording: Recording, options: ReportOptions, span: tuple[int, int]) -> None:
@@ -102,10 +81,9 @@ def add_facts(payload: Payload, recording: Recording, options: ReportOptions, sp
             "clock": plain(meta.clock),
             "details": plain(meta.details),
         },
-        "kernels_seen": plain(_kernels(recording)),
-        "quality": plain(_quality(recording) if options.quality is None else options.quality),
         "insights": [_card(i) for i in options.insights],
         "findings": [_card(f) for f in options.findings],
         "taken_away": visible(options.taken_away) if options.taken_away else None,
+        "headroom": visible(options.headroom) if options.headroom else None,
         "closing": visible(options.closing) if options.closing else None,
     }

@@ -1,4 +1,4 @@
-"""Which kind of work a stack ends in: Python, framework, operator, kernel or other.
+"""Which kind of work a stack ends in: Python, framework, operator, compute kernel, other native code or the system.
 
 Enters: the distinct functions of a recording. Leaves: a class per function,
 and per stack node the class that its own time counts as. A function that says
@@ -12,19 +12,16 @@ import re
 
 import numpy as np
 
+from sonde.analyze.account.stack_kinds import KERNEL_NAME
 from sonde.analyze.base.nesting import depths, levels
 from sonde.columns import Array
 
 # Order is the order of the codes in the page (web/src/data/model.ts).
-CLASSES = ("python", "framework", "operator", "kernel", "other")
+CLASSES = ("python", "framework", "operator", "kernel", "other", "system")
 NEUTRAL = -1
-PYTHON, FRAMEWORK, OPERATOR, KERNEL, OTHER = range(5)
+PYTHON, FRAMEWORK, OPERATOR, KERNEL, OTHER, SYSTEM = range(6)
 
-_KERNEL_NAME = re.compile(
-    r"mkl_|mkldnn|dnnl|onednn|cblas_|[sdhb]gemm|gemm_|omp_fn|outlined|xnn_|fbgemm|sleef|brgemm|nnpack"
-    r"|at::vec::|at::native::.*(kernel|loop|vectori[sz]ed|cpublas)|kernel_cpu|cpp_fused|triton_",
-    re.IGNORECASE,
-)
+_KERNEL_NAME = re.compile(KERNEL_NAME + r"|nnpack|(?-i:^v[ms]*[sd][A-Z])|^v[sd]\w+_cout_rare")
 _OPERATOR_NAME = re.compile(r"^at::(native|_ops|meta|cpu)\b|^at::empty|TensorIterator|^at::TensorBase")
 _FRAMEWORK_NAME = re.compile(r"^(c10|torch|at|THP\w*|pybind11|caffe2)(::|_)|THPVariable|mxnet::|^MX[A-Z]")
 _FRAMEWORK_LIBRARY = re.compile(r"^(libtorch|libc10|libcaffe2|_C\.|libmxnet|libjax|libtensorflow)")
@@ -39,9 +36,20 @@ _PLAIN_LIBRARY = re.compile(
 _TELLING = re.compile(r"^(_?PyGC|gc_|_?Py_Finalize|Py_RunMain|pymain)")
 
 
+# How autograd, the dispatcher and the bindings get to an operator, not what the operator does.
+_PLUMBING = re.compile(
+    r"^(THPEngine_|THPVariable_|torch::autograd::(python::PythonEngine|Engine|ReadyQueue|Node::operator|CppNode)"
+    r"|torch::autograd::(generated|VariableType|ADInplaceOrView)|(non-virtual )?thunk to torch::autograd"
+    r"|c10::(Dispatcher|OperatorHandle|TypedOperatorHandle|KernelFunction|BoxedKernel|impl::)|at::_ops::"
+    r"|at::redispatch::|pybind11::)"
+)
+
+
 def is_interpreter(layer: str, name: str, library: str) -> bool:
-    """Native frames of the interpreter itself: how Python runs, not what it runs."""
-    return layer == "native" and bool(_PYTHON_LIBRARY.search(library)) and not _TELLING.search(name)
+    """Native frames of the interpreter, autograd's engine and the dispatcher: how code is run, not what it does."""
+    if layer != "native" or _TELLING.search(name):
+        return False
+    return bool(_PYTHON_LIBRARY.search(library) or _PLUMBING.search(name))
 
 
 def function_class(layer: str, name: str, library: str) -> int:
@@ -55,7 +63,7 @@ def function_class(layer: str, name: str, library: str) -> int:
     if layer == "label":
         return NEUTRAL
     if layer == "kernel":
-        return OTHER
+        return SYSTEM
     if _PLAIN_LIBRARY.search(library):
         return NEUTRAL
     if _PYTHON_LIBRARY.search(library):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,8 @@ class ReportOptions:
     title: str | None = None
     insights: Sequence[Any] = ()  # dataclasses or mappings: title, evidence, saving, fix, …
     findings: Sequence[Any] = ()  # findings about the machine: severity, what, why, fix
-    quality: Mapping[str, Any] | None = None  # `sonde show quality --json`; computed when absent
     taken_away: str | None = None  # one sentence above the verdict: the machine was busy
+    headroom: str | None = None  # one sentence under the account: what a step must do
     closing: str | None = None  # one sentence after the insights, or in their place
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 
 from sonde.analyze.base.grouping import group
 from sonde.columns import Array, Table
-from sonde.errors import InputError
-from sonde.machine import roofs
+from sonde.errors import SondeError
+from sonde.insights.roof import roof_of
+from sonde.insights.subject import Subject
 from sonde.render.html.limits import Limits
 from sonde.render.html.payload import Payload
 from sonde.store.recording import Recording
@@ -79,14 +79,10 @@ def _add_calls(
 
 def _roof(recording: Recording) -> dict[str, float] | None:
     """Peak and memory bandwidth that were measured where it was recorded; never those of another machine."""
-    kept = recording.meta.machine.get("roofs")
-    if not isinstance(kept, dict):
-        return None
     try:
-        found = roofs.from_json({"format": roofs.FORMAT, **kept}, recording.path or Path("meta.json"))
-    except InputError:
+        roof, _ = roof_of(Subject(recording))
+    except SondeError:
         return None
-    roof = found.roof(max((rate.threads for rate in found.bandwidths), default=1))
     if not roof.levels or math.isnan(roof.peak("f32")):
         return None
     return {"peak": roof.peak("f32"), "bandwidth": roof.levels[-1].bytes_per_s, "threads": roof.threads}

@@ -15,9 +15,10 @@ import numpy as np
 from sonde.analyze.base.grouping import group, prefix_tree, rows_of
 from sonde.analyze.base.nesting import depths, levels, sum_up
 from sonde.analyze.samples.stack_index import StackIndex
+from sonde.analyze.samples.stacks import summed_by
 from sonde.columns import Array, Table, Text
 from sonde.insights.host_layers import sample_kinds
-from sonde.render.html.layers import function_class, is_interpreter, stack_classes
+from sonde.render.html.layers import OTHER, function_class, is_interpreter, stack_classes
 from sonde.render.html.limits import Limits
 from sonde.render.html.payload import Payload
 from sonde.store.recording import Recording
@@ -35,12 +36,15 @@ def add_profile(payload: Payload, recording: Recording, limits: Limits, origin_n
     stacks = recording.table("stacks")
     samples = recording.table("samples")
     frame_of, frame_first, function_of = _merge_frames(frames)
-    functions, own_class = _functions(payload, frames, frame_first, function_of)
     node_of, parent, frame, heuristic = _merge_stacks(frames, stacks, frame_of, len(frame_first))
     weight = samples.array("weight_ns").astype(np.int64)
     stack = rows_of(stacks.array("stack"), samples.array("stack"))
     missing = len(parent) - 1  # the last node stands for samples without a stack
     node = np.where(stack >= 0, node_of[np.maximum(stack, 0)] if len(node_of) else missing, missing)
+    sums = _on_cpu(
+        samples, node, weight, parent, np.append(function_of, int(function_of.max(initial=-1)) + 1)[frame]
+    )
+    functions, own_class = _functions(payload, frames, frame_first, function_of, sums)
     node, parent, frame, heuristic, pruned = _prune(
         node, weight, parent, frame, heuristic, limits.stack_share, len(frame_first) + 1
     )
@@ -81,7 +85,20 @@ def _merge_frames(frames: Table) -> tuple[Array, Array, Array]:
     return frame_of, first, function[first]
 
 
-def _functions(payload: Payload, frames: Table, first: Array, function_of: Array) -> tuple[int, Array]:
+def _on_cpu(samples: Table, node: Array, weight: Array, parent: Array, function: Array) -> dict[str, Array]:
+    """Self time, total time and samples of each function on the CPU, of the whole recording, before pruning."""
+    chosen = ~samples.text("state").equals("waiting")
+    spent = np.zeros(len(parent), np.int64)
+    np.add.at(spent, node[chosen], weight[chosen])
+    count = np.bincount(node[chosen], minlength=len(parent)).astype(np.int64)
+    functions = int(function.max(initial=0)) + 1
+    names = ("cpu_self", "cpu_total", "cpu_samples")
+    return dict(zip(names, summed_by(parent, function, spent, count, functions), strict=True))
+
+
+def _functions(
+    payload: Payload, frames: Table, first: Array, function_of: Array, sums: dict[str, Array]
+) -> tuple[int, Array]:
     """Add the function table; return the number of real functions and their classes."""
     _, pick = np.unique(function_of, return_index=True)
     chosen = frames.take(first[pick])
@@ -107,12 +124,16 @@ def _functions(payload: Payload, frames: Table, first: Array, function_of: Array
     payload.add(
         "functions",
         layer=np.append(layer, [label, label]),
+        work=np.append(
+            np.where(classes < 0, OTHER, classes), [OTHER, OTHER]
+        ),  # the colour of native functions
         name=np.append(strings.column(chosen.text("name")), extra),
         full=np.append(strings.column(chosen.text("full_name")), [-1, -1]),
         file=np.append(strings.column(chosen.text("file")), [-1, -1]),
         library=np.append(strings.column(chosen.text("library")), [-1, -1]),
         runtime=np.append(runtime.astype(np.int64), [0, 0]),
         inlined=np.append(chosen.array("inlined").astype(np.int64), [0, 0]),
+        **{name: np.append(values, 0) for name, values in sums.items()},  # nothing is known of what is pruned
     )
     return len(chosen), classes
 

@@ -12,6 +12,8 @@ from typing import Any
 from sonde.errors import UsageError
 from sonde.render.html.actors import add_actors, span_ns
 from sonde.render.html.answers import add_answers
+from sonde.render.html.arrivals import add_arrivals
+from sonde.render.html.blocks import add_blocks
 from sonde.render.html.curves import add_curves
 from sonde.render.html.device import add_device
 from sonde.render.html.facts import add_facts
@@ -99,7 +101,9 @@ def build_payload(
     profile = add_profile(payload, recording, limits, span[0])
     op_rows = add_operators(payload, recording, limits, span[0])
     device = add_device(payload, recording, limits, span[0], op_rows)
+    add_arrivals(payload, recording, span[0])
     add_curves(payload, recording, limits, span[0])
+    add_blocks(payload, recording, span[0])
     add_primitives(payload, recording, limits, span[0])
     add_source(payload, recording, options, limits)
     kept = {"profile": profile, "ops": op_rows.facts, "device": device}

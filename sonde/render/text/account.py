@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.analyze.recording.taken_away import MATTERS
+from sonde.render.text.needed import LITTLE, needed_words
 from sonde.render.text.page import Column, Page, bar
 from sonde.render.text.units import milliseconds, percent
 from sonde.views.options import ShowOptions
@@ -50,24 +51,26 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     if rest:
         share, ms = sum(s["share"] for s in rest), sum(s["ms"] for s in rest)
         page.line(f"{percent(share)} ({milliseconds(ms)}) in {len(rest)} more slices (use --limit or --json)")
+    if data["unknown_ms"] >= LITTLE * data["own_ms"] and any(
+        "sonde check --roof" in s["reason"] for s in rows
+    ):
+        page.line("?: the floor is known once this machine's limits are: sonde check --roof (15 s, kept)")
     if data["library_lines"]:
-        page.line("The program is one call of a library: lines are the library's.")
+        page.line("The program is a single call into a library; lines are the library's.")
 
 
 def _headline(data: dict[str, Any]) -> str:
-    whole = milliseconds(data["whole_ms"])
+    own = milliseconds(data["own_ms"])
     if data["unit"] == "step":
-        text = f"On average a steady step takes {whole} ({data['units']} steps)"
+        text = f"A steady step takes {own} ({data['units']} steps)"
     elif data["unit"] == "trace":
-        text = f"The device's time from first to last event is {whole}"
+        text = f"The device's time from first to last event is {own}"
     else:
-        text = f"No steps: the run without imports and start took {whole}"
+        text = f"No steps: the run without imports and start took {own}"
     if data["own_ms"] < 0.99 * data["whole_ms"]:
-        text += f", {milliseconds(data['own_ms'])} without what other programs took"
-    text += f". What it must do would take {milliseconds(data['needed_ms'])}"
-    if data["unknown_ms"] > 0:
-        text += f", {milliseconds(data['unknown_ms'])} of it with a floor that is not known (?)"
-    return text + "."
+        text += f", {milliseconds(data['whole_ms'])} with what other programs took"
+    words = needed_words(data["own_ms"], data["needed_ms"], data["unknown_ms"])
+    return f"{text}. {words[0].upper()}{words[1:]}."
 
 
 def _modules(names: str | None) -> str:

@@ -13,7 +13,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     if data["op"] is None:
         page.line("No operators: nothing was sampled inside one and no call was recorded.")
         return
-    if "sides" in data:
+    if data["sides"]:
         show_sides(data, page)
     else:
         show_chain(data, page, options)

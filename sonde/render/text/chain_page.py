@@ -32,7 +32,7 @@ def show_chain(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
             )
         _show_levels(data, page)
     else:
-        page.line("No sample fell into it: levels below the operator are not known.")
+        page.line("No samples inside it: the levels below the operator are not known.")
     page.next(
         f"sonde show {options.name} ops --native --op {data['op']}", f"sonde report {options.name} --open"
     )
@@ -41,7 +41,7 @@ def show_chain(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
 def _title(data: dict[str, Any]) -> str:
     calls = data["calls"]
     if not calls:
-        return f"{data['op']}: no call was recorded (no deep window); from samples alone"
+        return f"{data['op']}: no call was recorded (no profiling window); from samples alone"
     duration = calls["duration"]
     spread = f"{_us(duration['p10_us'])} – {_us(duration['p90_us'])}"
     median = _us(duration["median_us"])
@@ -76,7 +76,7 @@ def _show_call(calls: dict[str, Any], page: Page) -> None:
     page.table(titles, rows)
     hidden = len(call["steps"]) - MOST_STEPS
     if hidden > 0:
-        page.line(f"… and {hidden} operators more inside it")
+        page.line(f"… and {hidden} more operators inside it")
     if calls["latency"]:
         page.line(f"launch → kernel begins: median {_range(calls['latency'])}, over all its launches")
 
@@ -116,7 +116,7 @@ def show_sides(data: dict[str, Any], page: Page) -> None:
     for letter in "AB":
         columns += [Column(letter, right=True), Column("95 %", right=True, spare=2), Column("", spare=1)]
     page.table([*columns, Column("heaviest path", fold=True)], rows)
-    page.line("CPU time of the whole run on each level. Compiling happens once; the rest at every call.")
+    page.line("CPU time of the whole run by level. Compiling happens once, the rest in every call.")
 
 
 def _side(level: dict[str, Any] | None, most: float) -> list[str]:

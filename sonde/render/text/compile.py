@@ -44,8 +44,8 @@ def _show_regions(data: dict[str, Any], page: Page, options: ShowOptions) -> Non
         f"everything else {milliseconds(rest)}"
     )
     page.line(
-        f"  {count(len(data['regions']))} compilations, {count(data['recompiles'])} of them again; Inductor's cache: "
-        f"{count(data['cache_hits'])} hits, {count(data['cache_misses'])} misses"
+        f"  {count(len(data['regions']))} compilations, {count(data['recompiles'])} of them recompilations; "
+        f"Inductor's cache: {count(data['cache_hits'])} hits, {count(data['cache_misses'])} misses"
     )
     page.line()
     most = max((r["compile_ms"] for r in data["regions"]), default=0.0) or 1.0

@@ -125,7 +125,7 @@ def show_tuned(data: dict[str, Any], page: Page) -> None:
         page.heading(f"Not finished{found}.")
         return
     if gain is None or data["best"]["name"] == "as is":
-        page.heading("Nothing was proved better than the program as it is.")
+        page.heading("No setting was proved better than the program as it is.")
         if gain:
             page.line(
                 f"The best candidate did not hold on fresh pairs: {gain['verdict']} ({gain['reason']})."
@@ -147,7 +147,7 @@ def show_tuned(data: dict[str, Any], page: Page) -> None:
         if data["best"]["prefix"]:
             page.line(f"  {' '.join(data['best']['prefix'])} command …")
     if data["out_of_time"]:
-        page.line("The budget ran out before every knob was turned (--budget).")
+        page.line("The budget ran out before every setting was tried (--budget).")
 
 
 def _row(trial: dict[str, Any]) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def _health(devices: list[dict[str, Any]], page: Page) -> None:
         [
             (
                 _rank(d), d["device"],
-                *(milliseconds(d["idle_split_ms"][k]) for k in ("host", "kernel", "sync", "other")),
+                *(milliseconds(d[f"idle_{k}_ms"]) for k in ("host", "kernel", "sync", "other")),
                 known_percent(d["sm_efficiency"]),
                 "unknown" if d["occupancy_percent"] is None else f"{d['occupancy_percent']:.1f} %",
                 known_percent(d["tensor_core_share"]),

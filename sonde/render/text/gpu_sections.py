@@ -51,7 +51,7 @@ def kernels(rank: dict[str, Any], page: Page, options: ShowOptions) -> None:
                 milliseconds(k["median_us"] / 1e3),
                 f"{k['blocks_per_sm']:.1f}" if k["blocks_per_sm"] else "–",
                 f"{k['occupancy_percent']:.0f} %" if k["occupancy_percent"] else "–",
-                k["class"], k["origin"] + (", tensor cores" if k["tensor_cores"] else ""), k["name"],
+                k["kernel_class"], k["origin"] + (", tensor cores" if k["tensor_cores"] else ""), k["name"],
             )
             for k in rank["kernels"]
         ],

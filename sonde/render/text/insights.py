@@ -6,8 +6,9 @@ from sonde.analyze.account.kinds import KINDS
 from sonde.insights.bound import sentence
 from sonde.insights.engine import Report
 from sonde.insights.model import Insight, Saving
+from sonde.render.text.needed import needed_words
 from sonde.render.text.page import Page
-from sonde.render.text.units import count
+from sonde.render.text.units import count, milliseconds
 
 
 def show_insights(report: Report, page: Page, name: str, everything: bool = False) -> None:
@@ -35,7 +36,7 @@ def summary_lines(report: Report, most: int = 3) -> list[str]:
     lines = []
     if said := verdict_sentence(report):
         lines.append(said.rstrip("."))
-    for number, insight in enumerate(report.insights[:most], 1):
+    for number, insight in enumerate([i for i in report.insights if not i.pointer][:most], 1):
         saving = f" — {saving_text(insight, report.unit)}" if insight.saving else ""
         lines.append(f"  {number}. {insight.title}{saving}")
     return lines
@@ -55,10 +56,13 @@ def saving_text(insight: Insight, unit: str = "step") -> str:
     """`saves 3.1–4.0 ms of 20 ms per step (15–20 %)`."""
     saving = insight.saving
     if saving is None:
-        return "saving: only a trial can tell"
+        return "what can be saved is not known" if insight.pointer else "saving: only a trial can tell"
     named = {"step": "per step", "trace": "of the trace", "run": "of the run"}
     of = named[unit] if insight.resource != "once" else "once per run"
     low, high = _range(saving)
+    if insight.work == "taken":
+        whole = f"{_ms(saving.of_ms)} ms that a {unit} takes with what was taken away"
+        return f"saves {low}–{high} of the {whole} ({_percent(saving)})"
     if saving.low_ms < 0:
         more, less = -saving.low_ms / (saving.of_ms or 1.0), min(saving.high_ms / (saving.of_ms or 1.0), 1.0)
         return (
@@ -69,13 +73,16 @@ def saving_text(insight: Insight, unit: str = "step") -> str:
 
 
 def _show_insight(insight: Insight, page: Page, name: str, unit: str) -> None:
-    page.line(f"   {saving_text(insight, unit)}, confidence {insight.confidence}")
+    page.line(
+        f"   {saving_text(insight, unit)}" + ("" if insight.pointer else f", confidence {insight.confidence}")
+    )
     page.line(f"   {insight.why}")
     for evidence in insight.evidence:
         page.line(f"   - {evidence.text}")
     for line in insight.fix.splitlines():
         page.line(f"       {line}", style="green")
-    page.line(f"   prove it: sonde prove {name} {insight.rule}{_how(insight)}")
+    if not insight.pointer:
+        page.line(f"   prove it: sonde prove {name} {insight.rule}{_how(insight)}")
 
 
 def _how(insight: Insight) -> str:
@@ -91,20 +98,16 @@ def headroom_sentence(report: Report) -> str | None:
     found = report.headroom
     if found is None or found.own_ns <= 0:
         return None
-    what = {"step": "On average a step", "trace": "This trace"}.get(report.unit, "This run")
-    text = (
-        f"{what} takes {_ms(found.own_ns / 1e6)} ms; what it must do would take {_ms(found.needed_ns / 1e6)}"
-    )
-    if found.unknown_ns >= NOTHING * found.own_ns:
-        text += f", if all of the {_ms(found.unknown_ns / 1e6)} ms whose floor is not known is needed"
-    return text + "."
+    what = {"step": "A steady step", "trace": "This trace"}.get(report.unit, "This run")
+    own, needed, unknown = (v / 1e6 for v in (found.own_ns, found.needed_ns, found.unknown_ns))
+    return f"{what} takes {milliseconds(own)}; {needed_words(own, needed, unknown)}."
 
 
 def closing_sentence(report: Report) -> str | None:
     """What is left after all fixes, or what the account says of a program without findings; how many rules looked."""
     checked = len(report.silent) + len({i.rule for i in report.insights})
     looked = f"{count(checked)} rules looked."
-    if not report.insights:
+    if all(insight.pointer for insight in report.insights):
         found = report.headroom
         if found is None:
             return f"No finding, and no account that could say that nothing is worth changing: {looked}"
@@ -118,13 +121,20 @@ def closing_sentence(report: Report) -> str | None:
             )
         if found.share < NOTHING:
             return f"Nothing worth changing: {found.share:.0%} of the time could be won at best ({kinds}). {looked}"
+        if report.insights:
+            return (
+                f"No rule knows a cause, though up to {found.share:.0%} of the time might be saved ({kinds}): "
+                f"start with the line above. {looked}"
+            )
         return (
-            f"No finding, though up to {found.share:.0%} of the time is no work ({kinds}): it is spread over many "
-            f"lines, none of which takes enough for a card. {looked}"
+            f"No finding, though up to {found.share:.0%} of the time is not useful work ({kinds}): it is spread over "
+            f"many lines, none of which takes enough for a card. {looked}"
         )
     if report.step_ms and report.remaining_ms is not None:
-        what = {"step": "The median step", "trace": "The trace", "run": "The run"}[report.unit]
+        what = {"step": "A steady step", "trace": "The trace", "run": "The run"}[report.unit]
         now, then = _ms(report.step_ms), _ms(report.remaining_ms)
+        if now == then:  # nothing that can be promised
+            return f"{what} takes {now} ms. {looked}"
         return f"{what} takes {now} ms; after all of this about {then} ms. {looked}"
     return None
 
@@ -151,7 +161,7 @@ def _closing(report: Report, page: Page, everything: bool) -> None:
         )
         page.line(f"Not judged ({len(rules)}): {reason} — {shown}")
     for rule, error in report.failed.items():
-        page.line(f"A rule failed, which is a defect of Sonde: {rule}: {error}", style="red")
+        page.line(f"A rule failed, which is a bug in Sonde: {rule}: {error}", style="red")
 
 
 def _range(saving: Saving) -> tuple[str, str]:

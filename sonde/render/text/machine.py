@@ -19,9 +19,9 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     page.line(f"{'ATen says':16}{data['aten_capability'] or 'not recorded'}")
     page.line("")
     if not data["kernels"]:
-        page.line("No sample was inside a kernel that names its instruction set.")
+        page.line("No sampled kernel names its instruction set.")
         return
-    page.line("Kernels that samples saw running, by the instruction set in their names:")
+    page.line("Kernels seen in samples, by the instruction set in their names:")
     running = data["running_ms"]
     page.table(
         [
@@ -38,12 +38,12 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
                 r["library"],
                 r["isa"] or "nothing",
                 milliseconds(r["cpu_ms"]),
-                percent(r["cpu_ms"] / running),
+                percent(r["share"]),
                 count(r["samples"]),
                 r["heaviest"],
-                bar(r["cpu_ms"] / running),
+                bar(r["share"]),
             )
             for r in data["kernels"][: options.rows()]
         ],
     )
-    page.line(f"{milliseconds(data['elsewhere_ms'])} of {milliseconds(running)} ran in none of these.")
+    page.line(f"{milliseconds(data['elsewhere_ms'])} of {milliseconds(running)} ran in no such kernel.")

@@ -24,12 +24,14 @@ SHOWN = 6
 
 def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     if not data["devices"] and not data["host"]:
-        page.line("No memory was recorded: no deep window fell into this run, and no process was followed.")
+        page.line("No memory was recorded: there was no profiling window, and no process was followed.")
         return
     for device in data["devices"]:
         _show_device(device, page, options)
     if not data["devices"]:
-        page.line("No allocations were recorded: no deep window fell into this run (--window all).")
+        page.line(
+            "No allocations were recorded: there was no profiling window. Record one with: --window all"
+        )
     for host in data["host"]:
         _show_host(host, data, page)
     page.next(
@@ -74,7 +76,7 @@ def _show_device(device: dict[str, Any], page: Page, options: ShowOptions) -> No
         page.line()
         shown = [
             (
-                place(g[by]) if by == "line" else g[by],
+                place(g["name"]) if by == "line" else g["name"],
                 size(g["bytes"]),
                 percent(g["bytes"] / whole),
                 count(g["blocks"]),

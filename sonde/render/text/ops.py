@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.analyze.ops.table import GROUPINGS
+from sonde.render.text.apart import say_apart
 from sonde.render.text.native_rows import native_rows
 from sonde.render.text.page import Column, Page
 from sonde.render.text.units import count, milliseconds, percent, place, size
@@ -16,14 +17,14 @@ MUCH_TAKEN = 0.20  # of the recorded calls' time: from here on the first line sa
 def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     rows, by = data["rows"], data["by"]
     if not rows:
-        page.line("No operators: no deep window fell into this run, and no sampled stack names one.")
+        page.line("No operators: there was no profiling window, and no sampled stack names one.")
         page.line("Sampled functions are in: sonde show REC stacks.  Record every step with: --window all")
         return
     taken = _taken_share(data)
     if taken >= MUCH_TAKEN:
         page.line(
-            f"The machine was busy in the deep windows: {percent(taken)} of the calls' time was ready but off the CPU "
-            "and is not in Self CPU."
+            f"The machine was busy during the profiling windows: for {percent(taken)} of the calls' time the thread "
+            "was ready but off the CPU. Self CPU leaves that out."
         )
     shown = rows[: options.rows()]
     device = data["device_self_ms"] > 0
@@ -43,11 +44,11 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         line += f" (launched before the trace began: {milliseconds(data['launched_before_trace_ms'])})"
     page.line(line)
     if data["source"] == "samples":
-        page.line(
-            "From sampled stacks: no deep window fell into this run, so calls and memory are not known."
-        )
+        page.line("From sampled stacks: no profiling window was recorded, so calls and memory are not known.")
+    if data["apart"]:
+        say_apart(data["apart"], "on the CPU", page)
     if options.native:
-        whole_run = "all samples of the run" if by == "name" else "the samples inside deep windows"
+        whole_run = "all samples of the run" if by == "name" else "the samples inside profiling windows"
         page.line(f"Below each operator: its own on-CPU time by {whole_run}; “of op” with its 95 % interval.")
     following = GROUPINGS[(GROUPINGS.index(by) + 1) % len(GROUPINGS)]
     page.next(

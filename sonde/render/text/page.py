@@ -2,6 +2,8 @@
 
 Colour and width follow the terminal; into a pipe or file goes plain text of any
 width, so that nothing is cut where a program reads it. NO_COLOR is honoured.
+
+Written by hand: a library for terminals takes longer to import and to print with than most answers take to make.
 """
 
 from __future__ import annotations
@@ -12,13 +14,9 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Literal, TextIO
 
-from rich.box import SIMPLE_HEAD
-from rich.cells import cell_len, set_cell_size
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from sonde.render.text.cell_width import cell_len, cut
 
 BLOCKS = " ▏▎▍▌▋▊▉█"
 SPARKS = "▁▂▃▄▅▆▇█"
@@ -26,6 +24,9 @@ UNBOUNDED_COLUMNS = 100_000
 FOLDED_COLUMNS = 16  # what a column that may be cut keeps at least
 READABLE_COLUMNS = 30  # below this, columns that can be spared go first
 GAP_COLUMNS = 2
+Style = Literal["bold", "red", "green", "yellow", "cyan"]
+STYLES: dict[Style, str] = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_PLAIN_TERMINALS = ("dumb", "unknown")
 
 
 @dataclass(frozen=True)
@@ -50,18 +51,26 @@ class Page:
         if width is None:
             width = shutil.get_terminal_size().columns if self.interactive else UNBOUNDED_COLUMNS
         self.width = width
-        self.console = Console(
-            file=self.stream,
-            width=width,
-            highlight=False,
-            emoji=False,
-            soft_wrap=not self.interactive,
-            no_color=None if "NO_COLOR" not in os.environ else True,
+        self.coloured = (
+            self.interactive
+            and not os.environ.get("NO_COLOR")
+            and os.environ.get("TERM") not in _PLAIN_TERMINALS
         )
 
-    def line(self, text: str = "", style: str | None = None) -> None:
-        """One line of plain text; markup characters in it are harmless."""
-        self.console.print(escape(_printable(text)), style=style)
+    def line(self, text: str = "", style: Style | None = None) -> None:
+        """One line of plain text; in a terminal it is wrapped between words."""
+        text = _printable(text)
+        if self.interactive and cell_len(text) > self.width:
+            import textwrap
+
+            indent = text[: len(text) - len(text.lstrip())]
+            text = "\n".join(
+                textwrap.wrap(text, max(self.width, 1), subsequent_indent=indent[:8], break_on_hyphens=False)
+            )
+        self.stream.write(self._styled(text, style) + "\n")
+
+    def _styled(self, text: str, style: Style | None) -> str:
+        return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if style and self.coloured and text else text
 
     def heading(self, text: str) -> None:
         self.line(text, style="bold")
@@ -75,21 +84,28 @@ class Page:
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
         """An aligned table. Cells are text already formatted, or numbers shown as they are."""
-        table = Table(
-            # The box has a blank between columns and one at each edge.
-            box=SIMPLE_HEAD if self.interactive else None,
-            pad_edge=False,
-            padding=(0, GAP_COLUMNS - self.interactive, 0, 0),
-        )
         width = self.width - 2 * self.interactive
         cells = [[_printable("" if cell is None else str(cell)) for cell in row] for row in rows]
         columns, cells = _without_spare(columns, cells, width)
         cells = _fitted(columns, cells, width)
-        for column in columns:
-            table.add_column(escape(column.title), justify="right" if column.right else "left", no_wrap=True)
-        for row in cells:
-            table.add_row(*map(escape, row))
-        self.console.print(table, soft_wrap=False)
+        widths = _widths(columns, cells)
+        edge = " " if self.interactive else ""
+        lines = [_aligned(columns, widths, row) for row in cells]
+        head = self._styled(_aligned(columns, widths, [column.title for column in columns]), "bold")
+        if self.interactive:
+            rule = "─" * (sum(widths) + GAP_COLUMNS * (len(widths) - 1))
+            lines = ["", edge + head, edge + rule, *(edge + line for line in lines), ""]
+        else:
+            lines = [head, *lines]
+        self.stream.write("\n".join(lines) + "\n")
+
+
+def _aligned(columns: Sequence[Column], widths: Sequence[int], cells: Sequence[str]) -> str:
+    padded = []
+    for column, width, cell in zip(columns, widths, cells, strict=True):
+        blanks = " " * (width - cell_len(cell))
+        padded.append(blanks + cell if column.right else cell + blanks)
+    return (" " * GAP_COLUMNS).join(padded)
 
 
 def _without_spare(
@@ -120,13 +136,13 @@ def _fitted(columns: Sequence[Column], rows: list[list[str]], width: int) -> lis
     excess = sum(widest) + GAP_COLUMNS * len(columns) - width
     foldable = [i for i, column in enumerate(columns) if column.fold]
     for i in sorted(foldable, key=lambda index: -widest[index]):
-        cut = min(max(excess, 0), max(0, widest[i] - FOLDED_COLUMNS))
-        if cut:
-            limit = widest[i] - cut
+        surplus = min(max(excess, 0), max(0, widest[i] - FOLDED_COLUMNS))
+        if surplus:
+            limit = widest[i] - surplus
             for row in rows:
                 if cell_len(row[i]) > limit:
-                    row[i] = set_cell_size(row[i], limit - 1) + "…"
-            excess -= cut
+                    row[i] = cut(row[i], limit - 1) + "…"
+            excess -= surplus
     return rows
 
 

@@ -19,6 +19,12 @@ _EVIDENCE_WORDS = {
 
 def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     rows, names = data["rows"], GROUPINGS[data["by"]]
+    if not rows and data["asked"]:
+        page.line(
+            "No oneDNN or MKL call was recorded, though --primitives was given: no profiling window was recorded, "
+            "or nothing in it called them. Record more of it with: sonde run --primitives --window all script.py"
+        )
+        return
     if not rows:
         page.line("No oneDNN or MKL call was recorded. Record them with: sonde run --primitives script.py")
         return
@@ -44,7 +50,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
             page.line(f"{text}: {milliseconds(time_ms)}, most: {_named(data[key][0])}")
     by_class: dict[str, float] = {}
     for row in data["reorders"]:
-        by_class[row["class"]] = by_class.get(row["class"], 0.0) + row["total_ms"]
+        by_class[row["what"]] = by_class.get(row["what"], 0.0) + row["total_ms"]
     if by_class:
         words = ", ".join(f"{name} {milliseconds(ms)}" for name, ms in by_class.items())
         page.line(f"reorders: {words}")

@@ -44,7 +44,7 @@ def show_proof(data: dict[str, Any], page: Page) -> None:
     )
     if found["verdict"] == "inconclusive":
         page.line(
-            f"  Not known yet: about {found['more_pairs']} more pairs would tell (--budget, --journal)."
+            f"  Not known yet: about {found['more_pairs']} more pairs would settle it (--budget, --journal)."
         )
     if not found["same_result"]:
         before, after = found["results"]
@@ -73,7 +73,7 @@ def ledger_data(outcomes: list[Outcome], rows: list[Calibration]) -> dict[str, A
 
 def show_ledger(data: dict[str, Any], page: Page) -> None:
     if not data["outcomes"]:
-        page.line("Nothing was proved yet.  sonde insights REC, then: sonde prove REC RULE")
+        page.line("Nothing has been proved yet.  sonde insights REC, then: sonde prove REC RULE")
         return
     numbers = [Column(t, right=True) for t in ("predicted", "measured", "interval", "pairs")]
     page.table(

@@ -14,10 +14,10 @@ GROUPS = {"all": "all on-CPU time", "jit": "in generated code", "workers": "of p
 
 def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     if not data["samples"]:
-        page.line("This recording has no samples, so there is nothing to judge.")
+        page.line("This recording has no samples, so its quality cannot be assessed.")
         return
     cpu = data["cpu_s"]
-    engines = f" by engine {' and '.join(data['engines'])}" if data.get("engines") else ""
+    engines = f" by engine {' and '.join(data['engines'])}" if data["engines"] else ""
     page.line(f"{count(data['samples'])} on-CPU samples in {data['duration_s']:.1f} s{engines}")
     if cpu["rusage"]:
         page.line(
@@ -26,45 +26,47 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
         for line in _parts(cpu):
             page.line("  " + line)
     overhead = data["overhead"]
-    if overhead.get("share") is None:
+    if overhead["share"] is None:
         page.line("Overhead: not measured in this run (sonde run --blocks)")
     else:
         low, high = percent(overhead["low"]), percent(overhead["high"])
         how = {
-            "blocks": f"by {overhead.get('pairs', 0)} pairs of on/off blocks",
+            "blocks": f"by {overhead['pairs']} pairs of on/off blocks",
             "accounted": "by the agent's own clocks; sonde run --blocks measures it",
-        }.get(overhead.get("method", ""), "")
+        }.get(overhead["method"], "")
         page.line(f"Overhead: {percent(overhead['share'])} of CPU time [{low}, {high}] {how}".rstrip())
-    if spent := data.get("per_sample"):
+        if overhead["windows"]:
+            page.line(f"  {percent(overhead['windows'])} of it in the profiling windows")
+    if spent := data["per_sample"]:
         walk, whole = (
             f"{spent[f'{part}_p50_ns'] / 1e3:.1f} µs (95 % within {spent[f'{part}_p95_ns'] / 1e3:.1f} µs)"
             for part in ("walk", "handler")
         )
         page.line(f"Per sample: walking the stacks {walk}, the whole handler {whole}")
-    if rate := data.get("rate"):
+    if rate := data["rate"]:
         page.line(
             f"Ticks: many threads were busy and shared them, each as rarely as {rate['lowest_hz']:g} a second "
             f"instead of {rate['asked_hz']:g}; a sample then stands for more time"
         )
     lost = {cause: n for cause, n in data["lost"].items() if n}
     page.line("Lost: " + (", ".join(f"{count(n)} {cause}" for cause, n in lost.items()) or "nothing"))
-    if clock := data.get("clock"):
+    if clock := data["clock"]:
         page.line(
             f"Clock: operators lie within {clock['within_ns'] / 1e3:.1f} µs of the samples{_drift(clock['drift'])}"
         )
-    if (windows := data.get("windows")) and windows["disturbed"]:
+    if (windows := data["windows"]) and windows["disturbed"]:
         page.line(
-            f"Deep windows: {windows['disturbed']} of {windows['count']} were disturbed; their thread was ready but "
-            f"off the CPU for up to {percent(windows['most_taken'])} of the time"
+            f"Profiling windows: {windows['disturbed']} of {windows['count']} were disturbed; their thread was ready "
+            f"but off the CPU for up to {percent(windows['most_taken'])} of the time"
         )
-    if sides := data.get("undisturbed"):
+    if sides := data["undisturbed"]:
         b, a = sides["before"], sides["after"]
         page.line(
-            f"Steps before and after deep windows: {b['ms']:.3g} and {a['ms']:.3g} ms, {b['cpu_ms']:.3g} and "
+            f"Steps before and after profiling windows: {b['ms']:.3g} and {a['ms']:.3g} ms, {b['cpu_ms']:.3g} and "
             f"{a['cpu_ms']:.3g} ms of CPU time, {b['faults']:,.0f} and {a['faults']:,.0f} page faults"
             + (f"; {' and '.join(sides['differs'])} differ" if sides["differs"] else "")
         )
-    if "primitives" in data:
+    if data["primitives"]:
         known = 1 - data["primitives"]["unknown"]
         page.line(f"Primitives: {percent(known)} of their time has its operator")
     page.line()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sonde.render.text.apart import say_apart
 from sonde.render.text.page import Column, Page, bar
 from sonde.render.text.units import count, milliseconds, percent
 from sonde.views.options import ShowOptions
@@ -18,6 +19,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     whole = data["on_cpu_ms"]
     if not whole:
         page.line("No on-CPU samples were recorded.")
+        say_apart(data["apart"], "on the CPU", page)
         return
     page.heading(
         f"Hottest functions, of {milliseconds(whole)} on-CPU time in {count(data['samples'])} samples"
@@ -39,6 +41,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
             for r in data["hot"][: options.rows(HOT_ROWS)]
         ],
     )
+    say_apart(data["apart"], "on the CPU", page)
     page.line()
     page.heading(f"Call tree (paths above {percent(TREE_SHARE)} of on-CPU time)")
     lines = _lines(data["tree"], whole, 0)

@@ -32,7 +32,8 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     page.line(f"steady   {sparkline(times[warm:])}  0 to {milliseconds(max(times[warm:], default=0))}")
     if data["left_out"]:
         page.line(
-            f"{data['left_out']} steady steps ran inside deep windows: slower by that, so in no figure here"
+            f"{data['left_out']} steady steps ran inside profiling windows, which slow them down; "
+            "they are not counted here"
         )
     if data["phase_ms"]:
         page.line()
@@ -51,7 +52,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
                 Column("of the run"),
                 Column("time", right=True),
                 Column("share", right=True),
-                Column("passes", right=True),
+                Column("steps or calls", right=True),
             ],
             [
                 (

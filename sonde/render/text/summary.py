@@ -16,9 +16,13 @@ from sonde.insights.engine import judge
 from sonde.render.text.insights import summary_lines
 from sonde.render.text.notes import show_notes
 from sonde.render.text.page import Page, bar
+from sonde.render.text.ranks import headline
 from sonde.render.text.taken import say_taken
-from sonde.render.text.units import count, nanoseconds, percent
+from sonde.render.text.units import count, milliseconds, nanoseconds, percent
+from sonde.store.ranks import ranks_of
 from sonde.store.recording import Recording
+from sonde.views import VIEWS
+from sonde.views.options import ShowOptions
 from sonde.views.quality import TABLES
 from sonde.views.taken import taken_json
 
@@ -38,22 +42,27 @@ def show_summary(recording: Recording, page: Page, name: str) -> None:
     meta = recording.meta
     ended = "" if meta.exit_code in (0, None) else f", exit code {meta.exit_code}"
     page.line()
-    page.heading(f"sonde: {meta.program} ran {meta.duration_s:.1f} s{ended} → {name}")
+    whole_s = meta.details.get("kept_of_s")
+    kept = f" (of {whole_s:.1f} s; the rest was not kept)" if isinstance(whole_s, float) else ""
+    page.heading(f"sonde: {meta.program} ran {meta.duration_s:.1f} s{kept}{ended} → {name}")
     show_notes(notes(meta.details, meta.options, recording.table), page)
     samples = recording.table("samples")
     on_cpu = samples.take(~samples.text("state").equals("waiting"))
     whole = int(on_cpu.array("weight_ns").sum())
     if whole == 0:
-        page.line("No CPU time was sampled: the program was too short, or could not be entered.")
+        page.line("No CPU time was sampled: the program was too short, or Sonde could not be loaded into it.")
         page.line(f"  sonde show {name} losses")
         return
+    for line in _ranks(recording):
+        page.line(line)
     say_taken(taken_json(recording), page)
-    steady = _steady(recording, on_cpu)
+    reports = step_reports(recording.table("marks"), samples, recording.table("threads"))
+    steady = _steady(reports, on_cpu)
     part, where = (on_cpu, "of all CPU time") if steady is None else (steady, "of CPU time in steady steps")
     share_of = int(part.array("weight_ns").sum())
-    for line in (*_steps(recording), *_states(on_cpu, whole)):
+    for line in (*_steps(recording, reports), *_states(on_cpu, whole)):
         page.line(line)
-    for line in (*_lines(recording, part, share_of, where), *_functions(recording, part, share_of)):
+    for line in (*_lines(recording, part, share_of, where), *_functions(recording, part, share_of, where)):
         page.line(line)
     for line in summary_lines(judge(recording)):
         page.line(line)
@@ -62,13 +71,27 @@ def show_summary(recording: Recording, page: Page, name: str) -> None:
     page.line(f"Next:  sonde insights {name}     sonde report {name} --open     sonde show {name} ops")
 
 
-def _reports(recording: Recording) -> list[StepReport]:
-    return step_reports(recording.table("marks"), recording.table("samples"), recording.table("threads"))
+def _ranks(recording: Recording) -> Iterator[str]:
+    """How many ranks, how far apart, and who is late; nothing for a program of one rank."""
+    if len(ranks_of(recording)) < 2:
+        return
+    found = VIEWS["ranks"].data(recording, ShowOptions())
+    steps = [r["step_ms"] for r in found["rows"] if r["step_ms"] is not None]
+    apart = (
+        f"; their median steps take {milliseconds(min(steps))} to {milliseconds(max(steps))}" if steps else ""
+    )
+    waits = ""
+    for what, whom in (("waiting_ms", "each other"), ("message_ms", "messages")):
+        times = [r[what] for r in found["rows"] if r[what]]
+        if times:
+            waits += " and" if waits else ", of which they wait"
+            waits += f" {milliseconds(min(times))} to {milliseconds(max(times))} for {whom}"
+    yield f"{len(found['rows'])} ranks{apart}{waits}"
+    yield from headline(found)
 
 
-def _steady(recording: Recording, on_cpu: Table) -> Table | None:
+def _steady(reports: list[StepReport], on_cpu: Table) -> Table | None:
     """Samples of steady steps: start-up and warm-up are paid once and hide what is paid every step."""
-    reports = _reports(recording)
     inside = np.zeros(len(on_cpu), np.bool_)
     time_ns = on_cpu.array("time_ns")
     for report in reports:
@@ -79,8 +102,7 @@ def _steady(recording: Recording, on_cpu: Table) -> Table | None:
     return on_cpu.take(inside) if int(inside.sum()) >= FEWEST_SAMPLES else None
 
 
-def _steps(recording: Recording) -> Iterator[str]:
-    reports = _reports(recording)
+def _steps(recording: Recording, reports: list[StepReport]) -> Iterator[str]:
     if not reports:
         return
     main = max(reports, key=lambda r: len(r.steps))
@@ -105,7 +127,7 @@ def _lines(recording: Recording, on_cpu: Table, whole: int, where: str) -> Itera
     carried = {file for file in recording.table("sources").text("file").tolist() if file}
     found = own_lines(recording.table("frames"), recording.table("stacks"), on_cpu, carried)
     if found.rows:
-        yield f"Your lines, with everything they call ({where}):"
+        yield f"Your {'functions' if found.functions else 'lines'}, with everything they call ({where}):"
     yield from _rows(found.rows, whole)
     if found.below:
         yield "Lines of libraries below it, with everything they call:"
@@ -117,8 +139,8 @@ def _rows(rows: list[tuple[str, int]], whole: int) -> Iterator[str]:
         yield f"  {percent(ns / whole):>7} {bar(ns / whole, 10)} {label}"
 
 
-def _functions(recording: Recording, on_cpu: Table, whole: int) -> Iterator[str]:
-    yield "Where the CPU was:"
+def _functions(recording: Recording, on_cpu: Table, whole: int, where: str) -> Iterator[str]:
+    yield f"Where the CPU was ({where}):"
     hot = hot_frames(recording.table("frames"), recording.table("stacks"), on_cpu, runtime=False)
     for frame in sorted(hot, key=lambda h: -h.self_ns)[:HOT_ROWS]:
         yield f"  {percent(frame.self_ns / whole):>7} {bar(frame.self_ns / whole, 10)} {frame.label}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sonde.render.text.apart import say_apart
 from sonde.render.text.page import Column, Page, bar
 from sonde.render.text.units import count, milliseconds
 from sonde.views.options import ShowOptions
@@ -27,6 +28,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
             for r in rows
         ],
     )  # fmt: skip
+    say_apart(data["apart"], "on the CPU", page)
     hidden = len(data["rows"]) - len(rows)
     if hidden > 0:
-        page.line(f"… and {hidden} threads more (--limit)")
+        page.line(f"… and {hidden} more threads (use --limit)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sonde.render.text.apart import say_apart
 from sonde.render.text.page import Column, Page, bar
 from sonde.render.text.units import count, milliseconds
 from sonde.views.options import ShowOptions
@@ -39,6 +40,7 @@ def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
 
 
 def _left_out(data: dict[str, Any], page: Page) -> None:
+    say_apart(data["apart"], "off the CPU, all threads", page)
     if data["profilers_ms"] >= 1:
         page.line(
             f"Not listed: {milliseconds(data['profilers_ms'])} of waits of Sonde and of torch's profiler."

@@ -1,0 +1,1 @@
+"""`sonde top`: a running job in the terminal."""
