@@ -6,6 +6,8 @@ import { Store, useStore } from "./data/store";
 import { matcher } from "./calc/search";
 import { steadyRange } from "./calc/layers";
 import { DARK_THEME, LIGHT_THEME } from "./draw/theme";
+import { Panel } from "./ui/panel/panel";
+import { tabKeys } from "./ui/parts";
 import { hideTooltip } from "./ui/tooltip";
 import { VIEWS } from "./views/registry";
 import * as format from "./calc/format";
@@ -21,7 +23,7 @@ export function App({ models, store }: { models: Model[]; store: Store }) {
   const regex = store.flag("re", false);
   const match = useMemo(() => matcher(q, regex), [q, regex]);
   const input = useRef<HTMLInputElement>(null);
-  const views = VIEWS.filter((view) => !view.comparison || comparing);
+  const views = VIEWS.filter((view) => (!view.comparison || comparing) && (view.id === store.view || (view.there?.(model) ?? true)));
   const view = views.find((v) => v.id === store.view) ?? views[0];
   useEffect(() => {
     document.documentElement.dataset.theme = dark ? "dark" : "light";
@@ -41,6 +43,7 @@ export function App({ models, store }: { models: Model[]; store: Store }) {
         input.current?.select();
       } else if (event.key === "?") store.open("guide");
       else if (event.key === "t") store.set({ theme: dark ? "light" : "dark" });
+      else if (event.key === "Escape" && store.get("sel", "")) store.set({ sel: null, tab: null });
       else if (event.key === "Escape" && store.range) store.setRange(null);
       else if (event.key === "[" || event.key === "]") {
         const at = views.indexOf(view) + (event.key === "]" ? 1 : -1);
@@ -55,15 +58,16 @@ export function App({ models, store }: { models: Model[]; store: Store }) {
   const onlySteady = Boolean(steady && range && Math.round(steady[0]) === range[0] && Math.round(steady[1]) === range[1]);
   const meta = model.facts.meta ?? {};
   const View = view.component;
+  const props = { model, before: comparing ? models[0] : null, store, theme, match };
   return (
     <>
       <header class="top">
         <div class="title">
           <span class="logo" aria-hidden="true" />
           <div>
-            <b>
+            <h1>
               <bdi>{model.facts.title}</bdi>
-            </b>
+            </h1>
             <span class="note">
               {model.duration > 1 ? format.time(model.duration) : ""}
               {meta.started ? ` · ${String(meta.started).slice(0, 16).replace("T", " ")}` : ""}
@@ -73,9 +77,9 @@ export function App({ models, store }: { models: Model[]; store: Store }) {
         </div>
         <div class="tools">
           {comparing && (
-            <div class="choice" role="radiogroup" aria-label="Recording">
+            <div class="choice" role="radiogroup" aria-label="Recording" onKeyDown={tabKeys}>
               {["a", "b"].map((name, i) => (
-                <button type="button" role="radio" aria-checked={side === i} onClick={() => store.set({ side: name })}>
+                <button type="button" role="radio" aria-checked={side === i} tabIndex={side === i ? 0 : -1} onClick={() => store.set({ side: name, sel: null })}>
                   {i ? "After" : "Before"}
                 </button>
               ))}
@@ -140,8 +144,9 @@ export function App({ models, store }: { models: Model[]; store: Store }) {
         </div>
       )}
       <main>
-        <View key={view.id} model={model} before={comparing ? models[0] : null} store={store} theme={theme} match={match} />
+        <View key={view.id} {...props} />
       </main>
+      <Panel {...props} view={view.id} />
     </>
   );
 }

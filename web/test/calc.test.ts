@@ -5,6 +5,7 @@ import { bytes, percent, shareError, time } from "../src/calc/format";
 import { isResident } from "../src/calc/counters";
 import { intersection, lengthOf, union } from "../src/calc/gpu";
 import { firstTable, rowsOfTable, type Comparison, type ComparisonRow } from "../src/data/comparison";
+import { drawnFill, drawnWord } from "../src/data/model";
 import { csv } from "../src/ui/save";
 import { contrast, DARK_THEME, LIGHT_THEME } from "../src/draw/theme";
 import { escapeXml, fit, SvgPen } from "../src/draw/pen";
@@ -19,6 +20,18 @@ describe("format", () => {
   });
   it("gives Wilson's half width", () => {
     expect(shareError(0.5, 100)).toBeCloseTo(0.0961, 3);
+  });
+});
+
+describe("what a function is drawn as", () => {
+  it("is its layer, and of native code what it is for, in word and colour", () => {
+    const [sgemm, conv, plain] = [{ layer: 3, work: 3 }, { layer: 4, work: 3 }, { layer: 3, work: 4 }];
+    expect([sgemm, conv, plain].map(drawnWord)).toEqual(["compute kernel", "compute kernel", "native code"]);
+    for (const theme of [LIGHT_THEME, DARK_THEME]) {
+      expect(drawnFill(sgemm, theme)).toBe(drawnFill(conv, theme));
+      expect(drawnFill(plain, theme)).not.toBe(drawnFill(sgemm, theme));
+      expect(drawnFill({ layer: 5, work: 5 }, theme)).toBe(theme.category[5]);
+    }
   });
 });
 

@@ -20,7 +20,7 @@ function model(slot = 1): Model {
     facts: { duration_ns: 60 * S, kept: { profile: { slot_ns: slot } } },
     strings,
     tables: {
-      functions: table({ layer: [3], name: [2], full: [-1], file: [-1], library: [-1], runtime: [0], inlined: [0] }),
+      functions: table({ layer: [3], name: [2], full: [-1], file: [-1], library: [-1], runtime: [0], work: [4], inlined: [0] }),
       frames: table({ function: [0], line: [-1] }),
       stacks: table({ parent: [-1], frame: [0], heuristic: [0], work: [3] }),
       samples: {

@@ -6,12 +6,12 @@ import { small } from "./small";
 describe("a device in a range", () => {
   it("is busy for the union of its kernels and copies", () => {
     const [row] = deviceRows(small(), [0, 100]);
-    expect([row.events, row.busy, row.compute, row.copy]).toEqual([3, 35, 30, 10]);
-    expect(row.split).toBeNull();
+    expect([row.events, row.busy_ms * 1e6, row.compute_ms * 1e6, row.copy_ms * 1e6]).toEqual([3, 35, 30, 10]);
+    expect(row.idle_host_ms).toBeUndefined();
   });
   it("counts the part of a kernel that lies inside", () => {
     const [row] = deviceRows(small(), [70, 90]);
-    expect([row.busy, row.compute]).toEqual([10, 10]);
+    expect([row.busy_ms * 1e6, row.compute_ms * 1e6]).toEqual([10, 10]);
   });
 });
 

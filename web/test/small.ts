@@ -15,7 +15,7 @@ export function small(facts: object = {}): Model {
       threads: table({ thread: [2, 1], process: [0, 0], tid: [78, 77], kind: [5, 0], name: [-1, -1] }),
       functions: table({
         layer: [0, 0, 0, 0], name: [0, 1, 2, 8], full: [-1, -1, -1, -1], file: [3, 3, 3, 9], library: [-1, -1, -1, -1],
-        runtime: [0, 0, 0, 0], inlined: [0, 0, 0, 0],
+        runtime: [0, 0, 0, 0], work: [0, 0, 0, 0], inlined: [0, 0, 0, 0],
       }),
       frames: table({ function: [0, 1, 2], line: [10, 20, 30] }),
       stacks: table({ parent: [-1, 0, 0], frame: [0, 1, 2], heuristic: [0, 0, 0], work: [0, 0, 0] }),

@@ -53,7 +53,8 @@ export function wordOf(given: Shares): string {
   if (given.pool >= BOUND.pool) return "wait-bound";
   const rest = Math.max(1 - given.pool, 1e-9);
   const share = (name: string) => given[name] / rest;
-  if (Math.max(share("input"), share("wait")) >= BOUND.loss) return share("input") >= share("wait") ? "input-bound" : "wait-bound";
+  const [loss, word] = Object.entries(BOUND.waits).reduce((most, one) => (share(one[0]) > share(most[0]) ? one : most));
+  if (share(loss) >= BOUND.loss) return word;
   if (share("overhead") >= BOUND.overhead) return "overhead-bound";
   return share("math") >= share("memory") ? "compute-bound" : "kernel-bound";
 }

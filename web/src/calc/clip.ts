@@ -35,9 +35,21 @@ export function clipped(model: Model, range: Range): (row: number) => number {
   };
 }
 
-// Ready to run, but off the CPU: no wait of the program's own.
+const takenOf = new WeakMap<Model, Uint8Array>();
+
+// 1 for rows of a thread that was ready to run, but off the CPU: no wait of the program's own.
+export function takenRows(model: Model): Uint8Array {
+  let found = takenOf.get(model);
+  if (!found) {
+    const state = model.column("samples", "state");
+    const reason = model.column("samples", "reason");
+    const code = model.strings.indexOf("preempted");
+    takenOf.set(model, (found = Uint8Array.from(state, (s, i) => (s === 3 && code >= 0 && reason[i] === code ? 1 : 0))));
+  }
+  return found;
+}
+
 export function isTaken(model: Model): (row: number) => boolean {
-  const state = model.column("samples", "state");
-  const reason = model.column("samples", "reason");
-  return (row) => state[row] === 3 && reason[row] >= 0 && model.text(reason[row]) === "preempted";
+  const rows = takenRows(model);
+  return (row) => rows[row] === 1;
 }

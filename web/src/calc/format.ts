@@ -1,6 +1,8 @@
 // Numbers for people: three significant digits, a unit, and no more precision
 // than the samples behind them allow.
 
+import type { Unit } from "../data/answers";
+
 const TIMES: [number, string][] = [
   [60e9, "min"],
   [1e9, "s"],
@@ -26,6 +28,13 @@ export function time(ns: number): string {
     if (size >= scale) return `${digits(ns / scale)} ${unit}`;
   }
   return `${digits(ns)} ns`;
+}
+
+// A time as precise as steps of `unit` ask for: what a ruler adds to its base.
+export function offset(ns: number, unit: number): string {
+  const [scale, name] = TIMES.find(([size, word]) => word !== "min" && unit >= size / 1000 && Math.abs(ns) >= size) ?? TIMES.find(([size]) => unit >= size) ?? [1, "ns"];
+  const decimals = Math.max(0, Math.min(9, Math.ceil(-Math.log10(unit / scale) - 1e-9)));
+  return `${(ns / scale).toFixed(decimals)} ${name}`;
 }
 
 export function bytes(value: number): string {
@@ -56,6 +65,19 @@ export function percent(share: number): string {
   if (value === 0) return "0 %";
   if (Math.abs(value) < 0.1) return "< 0.1 %";
   return `${value.toFixed(Math.abs(value) < 10 ? 1 : 0)} %`;
+}
+
+// A number of a declared column, by its unit.
+export function unit(value: number, of: Unit): string {
+  if (!Number.isFinite(value)) return "–";
+  if (of === "ms") return time(value * 1e6);
+  if (of === "us") return time(value * 1e3);
+  if (of === "ns") return time(value);
+  if (of === "bytes") return bytes(value);
+  if (of === "count") return count(value);
+  if (of === "share") return percent(value);
+  if (of === "percent") return percent(value / 100);
+  return of === "FLOP" ? scaled(value, of) : of ? `${digits(value)} ${of}` : digits(value);
 }
 
 // Half width of the 95 % interval of a share seen in n samples (Wilson).

@@ -2,6 +2,7 @@
 // callees of one: what the sandwich view shows.
 
 import { layout, plainLabel, TreeBuilder, type Tree } from "./tree";
+import type { Model } from "../data/model";
 import type { Rows } from "./weights";
 
 export interface FunctionRow {
@@ -85,6 +86,14 @@ export function outermostBy(parent: ArrayLike<number>, key: ArrayLike<number>, k
   return out;
 }
 
+// All functions on the CPU, of the whole recording: as the writer summed them (sonde/analyze/samples/stacks.py).
+export function wholeTable(model: Model): FunctionRow[] {
+  const column = (name: string) => model.column("functions", name);
+  const [self, total, count] = ["cpu_self", "cpu_total", "cpu_samples"].map(column);
+  return Array.from({ length: model.rows("functions") }, (_, key) => ({ key, self: self[key], total: total[key], count: count[key] })).filter((row) => row.total > 0);
+}
+
+// The same of the rows of a selected range, thread or other measure, by the same formula.
 export function functionTable(rows: Rows): FunctionRow[] {
   const sums = nodeSums(rows);
   const outer = outermost(rows);
@@ -111,7 +120,7 @@ export function calleeTree(rows: Rows, focus: number, hideRuntime: boolean): Tre
   const { parent, key, labels } = rows.source;
   const sums = nodeSums(rows);
   const builder = new TreeBuilder();
-  const all = [...labels, plainLabel(labels[focus].name, labels[focus].layer)];
+  const all = [...labels, plainLabel(labels[focus].name, labels[focus])];
   builder.label[0] = all.length - 1;
   const view = new Int32Array(parent.length).fill(-1);
   for (let i = 0; i < parent.length; i++) {
@@ -131,7 +140,7 @@ export function callerTree(rows: Rows, focus: number, hideRuntime: boolean): Tre
   const sums = nodeSums(rows);
   const outer = outermost(rows);
   const builder = new TreeBuilder();
-  const all = [...labels, plainLabel(labels[focus].name, labels[focus].layer)];
+  const all = [...labels, plainLabel(labels[focus].name, labels[focus])];
   builder.label[0] = all.length - 1;
   for (let i = 0; i < parent.length; i++) {
     if (key[i] !== focus || !outer[i] || sums.total[i] <= 0) continue;

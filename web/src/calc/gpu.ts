@@ -1,29 +1,13 @@
 // What each device did: union of kernel times, by kind of work, and overlap.
 
-import type { DeviceFacts } from "../data/facts";
+import type { GpuDevice } from "../data/answers";
 import { GPU_WORK, type Model } from "../data/model";
 
-export interface DeviceRow {
-  process: number;
-  device: number;
-  events: number;
-  window: number;
-  busy: number;
-  idle: number;
-  compute: number;
-  communication: number;
-  copy: number;
-  overlap: number; // communication at the same time as compute
-  split: IdleSplit | null; // known for the whole recording, not for a range
-}
+type Idle = "idle_host_ms" | "idle_kernel_ms" | "idle_sync_ms" | "idle_other_ms";
+type Summed = "process" | "device" | "events" | "window_ms" | "busy_ms" | "idle_ms" | "compute_ms" | "communication_ms" | "copy_ms" | "overlap_ms";
 
-// Why the device was idle, as `sonde show REC gpu` splits it; the four add up to the idle time.
-export interface IdleSplit {
-  host: number;
-  kernel: number;
-  sync: number;
-  other: number;
-}
+// A row of `sonde show REC gpu`. Of a range only what can be summed is known: not why the device was idle.
+export type DeviceRow = Pick<GpuDevice, Summed> & Partial<Pick<GpuDevice, Idle>>;
 
 type Interval = [number, number];
 
@@ -53,7 +37,8 @@ export function intersection(a: Interval[], b: Interval[]): number {
 }
 
 export function deviceRows(model: Model, range: [number, number] | null): DeviceRow[] {
-  if (!range && model.facts.devices) return model.facts.devices.map(told);
+  const told = range ? null : model.answer("gpu");
+  if (told) return told.devices;
   const rows = model.rows("kernels");
   const groups = new Map<string, { process: number; device: number; byWork: Interval[][] }>();
   for (let i = 0; i < rows; i++) {
@@ -79,15 +64,10 @@ export function deviceRows(model: Model, range: [number, number] | null): Device
     const window = all.length ? all[all.length - 1][1] - all[0][0] : 0;
     const busy = lengthOf(all);
     return {
-      process, device, events: byWork.reduce((n, list) => n + list.length, 0), window, busy, idle: window - busy,
-      compute: lengthOf(parts[0]), communication: lengthOf(parts[1]), copy: lengthOf(parts[2]),
-      overlap: intersection(parts[0], parts[1]), split: null,
+      process, device, events: byWork.reduce((n, list) => n + list.length, 0),
+      window_ms: window / 1e6, busy_ms: busy / 1e6, idle_ms: (window - busy) / 1e6,
+      compute_ms: lengthOf(parts[0]) / 1e6, communication_ms: lengthOf(parts[1]) / 1e6, copy_ms: lengthOf(parts[2]) / 1e6,
+      overlap_ms: intersection(parts[0], parts[1]) / 1e6,
     };
   });
-}
-
-function told(fact: DeviceFacts): DeviceRow {
-  const { process, device, events, window, busy, idle, compute, communication, copy, overlap } = fact;
-  const split = { host: fact.idle_host, kernel: fact.idle_kernel, sync: fact.idle_sync, other: fact.idle_other };
-  return { process, device, events, window, busy, idle, compute, communication, copy, overlap, split };
 }

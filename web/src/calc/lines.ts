@@ -18,7 +18,18 @@ export interface FileTime {
   source: { lines: string[]; changed: boolean } | null;
 }
 
+const recent = new WeakMap<Model, { id: string; files: FileTime[] }>();
+
 export function fileTimes(model: Model, range: [number, number] | null): FileTime[] {
+  const id = String(range);
+  const known = recent.get(model);
+  if (known?.id === id) return known.files;
+  const files = countedFiles(model, range);
+  recent.set(model, { id, files });
+  return files;
+}
+
+function countedFiles(model: Model, range: [number, number] | null): FileTime[] {
   const files = new Map<string, FileTime>();
   const mine = new Map<string, FileTime["source"]>();
   for (const entry of model.facts.source?.files ?? []) mine.set(model.text(entry.file), entry);

@@ -4,7 +4,7 @@
 // by the writer.
 
 import { KINDS, type Model } from "../data/model";
-import type { OpRow } from "../data/answers";
+import { COLUMNS, type OpRow } from "../data/answers";
 
 export type GroupBy = "name" | "shape" | "module" | "line" | "thread";
 export type { OpRow };
@@ -67,13 +67,11 @@ function summed(model: Model, by: GroupBy, range: [number, number] | null, threa
   return { rows: [...groups.values()], self_ms: all };
 }
 
-// What only whole calls of the whole recording can tell is not known of a range.
+// What only whole calls of the whole recording can tell is not known of a range: every declared column that `summed`
+// does not fill.
 function empty(name: string, key: string | null, kind: string): OpRow {
-  return {
-    name, key, kind, self_ms: 0, total_ms: 0, self_wall_ms: null, total_wall_ms: null, device_self_ms: 0, device_total_ms: null,
-    calls: 0, preempted: null, cpu_mem_bytes: null, self_cpu_mem_bytes: null, device_mem_bytes: null, self_device_mem_bytes: null,
-    flops: null, samples: null,
-  };
+  const unknown = Object.fromEntries(COLUMNS.ops.map((column) => [column.key, null]));
+  return { ...unknown, name, key, kind, calls: 0, self_ms: 0, total_ms: 0, device_self_ms: 0 } as OpRow;
 }
 
 export interface ModuleRow {

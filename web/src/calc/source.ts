@@ -2,12 +2,11 @@
 // operator calls with the GPU kernels they caused. All are prefix trees whose
 // parents are numbered before their children, with a label per node.
 
-import { KINDS, LAYERS, type Model } from "../data/model";
+import { KINDS, LAYERS, type Drawn, type Model } from "../data/model";
 
-export interface Label {
+export interface Label extends Drawn {
   name: string;
   full: string;
-  layer: number; // index into LAYERS
   file: string;
   line: number;
   library: string;
@@ -35,6 +34,7 @@ export function sampleSource(model: Model): Source {
       name: name === "<module>" && file ? `<module> ${fileTail(file)}` : name,
       full: model.text(model.column("functions", "full")[i]) || name,
       layer: model.column("functions", "layer")[i],
+      work: model.column("functions", "work")[i],
       file,
       line: -1,
       library: model.text(model.column("functions", "library")[i]),

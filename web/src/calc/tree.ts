@@ -3,13 +3,15 @@
 // Everything is iterative: a recording may have stacks of ten thousand frames.
 
 import type { Rows } from "./weights";
+import type { Drawn } from "../data/model";
 import type { Label } from "./source";
+import { applied, type Transform } from "./transforms";
 
 export interface TreeOptions {
   hideRuntime: boolean;
   byGroup: ((group: number) => string) | null; // name of a root per group, or merged
   invert: boolean;
-  focus?: number; // only what is below this label
+  transforms?: Transform[];
 }
 
 export interface Tree {
@@ -59,8 +61,8 @@ export class TreeBuilder {
   }
 }
 
-export function plainLabel(name: string, layer = 7): Label {
-  return { name, full: name, layer, file: "", line: -1, library: "", runtime: false };
+export function plainLabel(name: string, { layer, work }: Drawn = { layer: 7 }): Label {
+  return { name, full: name, layer, work, file: "", line: -1, library: "", runtime: false };
 }
 
 export function buildTree(rows: Rows, options: TreeOptions): Tree {
@@ -94,6 +96,7 @@ export function buildTree(rows: Rows, options: TreeOptions): Tree {
       entry[1] += seen;
     } else inner.set(rows.node[i], [rows.weight[i], seen]);
   }
+  const done = options.transforms?.length ? applied(options.transforms, source.parent, source.key, source.labels) : null;
   const memo = new Int32Array(source.parent.length);
   const stamp = new Int32Array(source.parent.length);
   let turn = 0;
@@ -102,6 +105,7 @@ export function buildTree(rows: Rows, options: TreeOptions): Tree {
     turn++;
     const start = startOf(group);
     for (const [node, [weight, seen]] of entries) {
+      if (done && (done.state[node] === 2 || !done.inside[node])) continue;
       if (options.invert) {
         insertInverted(builder, source, hidden, start, node, weight, seen, labels);
         continue;
@@ -115,7 +119,7 @@ export function buildTree(rows: Rows, options: TreeOptions): Tree {
       let view = at >= 0 ? memo[at] : start;
       for (let i = path.length - 1; i >= 0; i--) {
         const key = source.key[path[i]];
-        if (!hidden[key]) view = builder.child(view, key);
+        if (!hidden[key] && (!done || (done.inside[path[i]] && !done.state[path[i]]))) view = builder.child(view, key);
         memo[path[i]] = view;
         stamp[path[i]] = turn;
       }

@@ -3,6 +3,8 @@
 
 import type { Model } from "../data/model";
 import { clipped } from "./clip";
+import { steadyRange } from "./layers";
+import { mergedLayers } from "./merge";
 import { opSource, sampleSource, type Source } from "./source";
 
 export type Measure = "cpu" | "off" | "both" | "ops" | "gpu" | "memory";
@@ -22,6 +24,7 @@ export interface Rows {
 export interface Filter {
   range: [number, number] | null;
   thread: number; // -1: all
+  merge?: boolean; // equal layers are one
   owners: boolean; // workers count for the thread that opened their region
 }
 
@@ -46,7 +49,25 @@ export function measuresOf(model: Model): Measure[] {
   return found;
 }
 
+const recent = new WeakMap<Model, Map<string, Rows>>();
+const KEPT = 4; // views, the panel and its tabs ask for the same rows one after another
+
 export function rowsOf(model: Model, measure: Measure, filter: Filter): Rows {
+  let known = recent.get(model);
+  if (!known) recent.set(model, (known = new Map()));
+  const id = JSON.stringify([measure, filter]);
+  let found = known.get(id);
+  if (!found) {
+    found = filter.merge ? rowsOf(model, measure, { ...filter, merge: false }) : chosenRows(model, measure, filter);
+    if (filter.merge) found = { ...found, source: mergedLayers(found.source) };
+  }
+  known.delete(id);
+  known.set(id, found); // the newest is last
+  if (known.size > KEPT) known.delete(known.keys().next().value!);
+  return found;
+}
+
+function chosenRows(model: Model, measure: Measure, filter: Filter): Rows {
   if (measure === "ops" || measure === "memory") return opRows(model, measure, filter);
   if (measure === "gpu") return gpuRows(model, filter);
   return sampleRows(model, measure, filter);
@@ -174,6 +195,8 @@ function gpuRows(model: Model, filter: Filter): Rows {
 
 function scope(model: Model, filter: Filter): string {
   const who = filter.thread >= 0 ? model.threadLabel(filter.thread) : "all threads";
+  const steady = steadyRange(model);
+  if (filter.range && steady && filter.range[0] === steady[0] && filter.range[1] === steady[1]) return `${who} in steady steps`;
   return filter.range ? `${who} in the selected range` : `${who}, whole recording`;
 }
 

@@ -23,21 +23,6 @@ export interface Meta {
   details?: Json;
 }
 
-export interface Attributed {
-  samples: number;
-  python: number;
-  op: number;
-  module: number;
-  leaf: number;
-  root: number;
-}
-
-export interface Quality {
-  attributed?: { all?: Attributed };
-  overhead?: { share?: number | null; low?: number; high?: number };
-  cpu_s?: { share?: number | null };
-}
-
 export interface InsightEvidence {
   text: string;
   kind?: string;
@@ -54,9 +39,15 @@ export interface Insight {
   saving_ms_per_step?: { low: number; high: number } | null;
   saving_share?: number | null;
   confidence?: string | number | null;
+  pointer?: boolean; // only names the first place to look
   fix?: string | null;
   experiment?: { note?: string } | null;
   resource?: string;
+  rule?: string;
+  saving_words?: string;
+  status?: string; // proved, refuted or open
+  file?: string | null;
+  line?: number | null;
   unit?: string;
   link?: string;
 }
@@ -79,23 +70,6 @@ export interface Peak {
   rows: number[][];
 }
 
-export interface DeviceFacts {
-  process: number;
-  device: number;
-  events: number;
-  window: number;
-  busy: number;
-  idle: number;
-  compute: number;
-  communication: number;
-  copy: number;
-  overlap: number;
-  idle_host: number;
-  idle_kernel: number;
-  idle_sync: number;
-  idle_other: number;
-}
-
 export interface Kept {
   profile?: { samples: number; rows: number; slot_ns: number; pruned_nodes: number; pruned_ns: number };
   ops?: { ops: number; rows: number; pruned_calls: number; pruned_self_ns: number; longest_pruned_ns: number };
@@ -109,14 +83,12 @@ export interface Facts {
   origin_ns?: number;
   notes?: string[];
   meta?: Meta;
-  kernels_seen?: [string, string | null, number, number, string][];
-  quality?: Quality | null;
   insights?: Insight[];
   findings?: Finding[];
   taken_away?: string | null;
   closing?: string | null;
+  headroom?: string | null;
   peaks?: Peak[];
-  devices?: DeviceFacts[];
   kept?: Kept;
   source?: { files: { file: number; lines: string[]; changed: boolean }[]; skipped: string[]; off: boolean };
   roof?: { peak: number; bandwidth: number } | null;

@@ -8,23 +8,40 @@ import type { Facts } from "./facts";
 import { COLUMNS, ROWS, type Answers } from "./answers";
 
 export const LAYERS = ["python", "module", "op", "native", "jit", "kernel", "gpu", "label"] as const;
+// One word and one colour (sonde/layers.json) for one thing, in every view: a native function has those of its category.
+export const LAYER_WORDS = ["Python", "module", "operator", "native code", "compute kernel", "operating system", "GPU kernel", "other"];
+const NATIVE = 3;
 export const STATES = ["running", "spinning", "imbalance", "waiting"] as const;
 export const KINDS = ["op", "annotation", "python", "module", "backward", "compiled"] as const;
 export const GPU_WORK = ["compute", "communication", "copy", "sync", "other"] as const;
-export const CATEGORIES = ["python", "framework", "operator", "kernel", "other", "spin", "wait"] as const;
-export const SPIN = 5;
-export const WAIT = 6;
+export const CATEGORIES = ["python", "framework", "operator", "kernel", "other", "system", "spin", "wait"] as const;
+export const CATEGORY_WORDS = ["Python", "framework", "operator", "compute kernel", "native code", "operating system", "busy-waiting", "waiting"];
+export const SPIN = 6;
+export const WAIT = 7;
 // The order in which bars and legends show the categories.
-export const CATEGORY_ORDER = [0, 1, 2, 3, 4, 5, 6];
+export const CATEGORY_ORDER = [0, 1, 2, 3, 4, 5, 6, 7];
 export const CATEGORY_MEANING = [
   "Python: the interpreter ran Python code",
-  "Framework: dispatcher, autograd engine and bindings, outside any operator",
-  "Operator: inside an operator, but not in its kernel: checks, allocation, set-up",
-  "Kernel: arithmetic: JIT code, BLAS, oneDNN, vectorised loops",
-  "Other: other libraries and the operating system",
-  "Spin: busy waiting of pool workers; uses a core, does no work",
-  "Wait: not on a CPU: locks, input, sleep, queues",
+  "framework: dispatcher, autograd engine and bindings, outside any operator",
+  "operator: inside an operator, but not in its kernel: checks, allocation, set-up",
+  "compute kernel: arithmetic: generated code, BLAS, oneDNN, vectorised loops",
+  "native code: other libraries",
+  "operating system: the kernel, on behalf of the program: page faults, system calls",
+  "busy-waiting: pool workers without work; uses a core, does nothing",
+  "waiting: not on a CPU: locks, input, sleep, queues",
 ];
+
+// What a function is drawn and called as: its layer, and of native code what it is for.
+export interface Drawn {
+  layer: number; // index into LAYERS
+  work?: number; // of a native function: index into CATEGORIES
+}
+
+export const drawnWord = (what: Drawn): string => (what.layer === NATIVE && what.work !== undefined ? CATEGORY_WORDS[what.work] : LAYER_WORDS[what.layer]);
+
+export function drawnFill(what: Drawn, fills: { layer: string[]; category: string[] }): string {
+  return what.layer === NATIVE && what.work !== undefined ? fills.category[what.work] : fills.layer[what.layer];
+}
 
 export interface Actor {
   id: number;

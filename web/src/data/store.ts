@@ -3,6 +3,7 @@
 //
 //   #flame?range=120000000-340000000&q=gelu&flame.measure=cpu
 
+import { selectionWord, type Selection } from "./selection";
 import { useEffect, useState } from "preact/hooks";
 
 export class Store {
@@ -55,6 +56,11 @@ export class Store {
 
   setRange(range: [number, number] | null): void {
     this.set({ range: range && `${Math.max(0, Math.round(range[0]))}-${Math.max(0, Math.round(range[1]))}` });
+  }
+
+  // Null closes the panel. What is selected outlives a change of the view.
+  select(selection: Selection | null, changes: Record<string, string | null> = {}): void {
+    this.set({ sel: selection && selectionWord(selection), ...changes });
   }
 
   open(view: string, changes: Record<string, string | null> = {}): void {

@@ -5,7 +5,7 @@ import { fit, type Pen } from "./pen";
 import { Axis } from "./axis";
 import type { Picture } from "./chart";
 import type { Theme } from "./theme";
-import { time as showTime } from "../calc/format";
+import { offset } from "../calc/format";
 
 export interface Series {
   name: string;
@@ -20,6 +20,7 @@ const RIGHT = 10;
 export class CurvePicture extends Axis implements Picture {
   hover = -1; // index of the reading under the pointer
   selection: [number, number] | null = null;
+  moment: number | null = null;
   private readonly floor: number;
   private readonly ceiling: number;
   private readonly ticks: number[];
@@ -85,7 +86,7 @@ export class CurvePicture extends Axis implements Picture {
     for (let t = Math.ceil(this.from / step) * step; t <= this.to; t += step) {
       const x = this.x(t, width);
       pen.line([x, TOP, x, floor], theme.line, 0.6);
-      if (x < width - 46) pen.text(showTime(t), x - 12, height - 7, theme.faint, 10.5);
+      if (x < width - 46) pen.text(offset(t, step), x - 12, height - 7, theme.faint, 10.5);
     }
     pen.clip(LEFT, 0, width - LEFT - RIGHT + 1, height);
     this.series.forEach((s, i) => this.trace(pen, s, width, y, curveColour(theme, i)));
@@ -94,6 +95,9 @@ export class CurvePicture extends Axis implements Picture {
       const left = Math.max(LEFT, this.x(this.selection[0], width));
       const right = Math.min(width - RIGHT, this.x(this.selection[1], width));
       if (right > left) pen.rect(left, TOP, right - left, floor - TOP, theme.select);
+    }
+    if (this.moment !== null && this.moment >= this.from && this.moment <= this.to) {
+      pen.line([this.x(this.moment, width), TOP, this.x(this.moment, width), floor], theme.accent, 2);
     }
     if (this.hover >= 0 && this.times[this.hover] >= this.from) {
       const x = this.x(this.times[this.hover], width);

@@ -5,6 +5,7 @@ import { nodeAt, type Tree } from "../calc/tree";
 import { fit, type Pen } from "./pen";
 import { Axis } from "./axis";
 import type { Picture } from "./chart";
+import { drawnFill } from "../data/model";
 import { hueOf, type Theme } from "./theme";
 
 export const ROW = 20;
@@ -54,7 +55,7 @@ export class FlamePicture extends Axis implements Picture { // of weight
     if (this.colour === "diff" && this.diff) return mix(theme, this.diff(node));
     if (this.colour === "library") return hueOf(theme, label.library || label.file);
     if (this.colour === "module") return hueOf(theme, this.moduleOf(node));
-    return theme.layer[label.layer];
+    return drawnFill(label, theme);
   }
 
   private moduleOf(node: number): string {

@@ -2,6 +2,7 @@
 // dot is one problem of one implementation; its size is its share of time.
 // Zoom acts on both axes around the pointer, so that a cloud of dots can be told apart.
 
+import { SPIN } from "../data/model";
 import { Axis, type Zoomable } from "./axis";
 import type { Picture } from "./chart";
 import type { Pen } from "./pen";
@@ -133,7 +134,7 @@ export class RooflinePicture implements Picture, Zoomable {
       const name = measured ? "measured peak" : "best seen here";
       if (corner[1] > TOP - 8) pen.text(`${name} ${scaled(peak, "FLOP/s")}`, Math.max(LEFT + 4, Math.min(corner[0] + 8, width - 210)), corner[1] - 6, theme.text, 11);
     }
-    const fills = [theme.layer[2], theme.layer[4], theme.category[5], theme.layer[7]];
+    const fills = [theme.layer[2], theme.layer[4], theme.category[SPIN], theme.layer[7]];
     pen.clip(LEFT, 0, width - LEFT, floor);
     this.dots.forEach((dot, i) => {
       const [x, y] = this.place(dot, width, height);

@@ -42,16 +42,15 @@ export function drawSlices(on: TimelinePicture, pen: Pen, rows: Int32Array, tabl
         runFill = fill;
       }
       runEnd = pixel + 1;
-      // Nothing more can be told apart inside this pixel.
-      const next = lowerBound(rows, start, on.from + (Math.floor(left - on.gutter) + 1) / scale);
-      i = Math.max(i + 1, next);
+      // No other short one can be told apart inside this pixel, but a long one may begin in it.
+      const end = on.from + (Math.floor(left - on.gutter) + 1) / scale;
+      for (i++; i < rows.length && start[rows[i]] < end && duration[rows[i]] * scale < 1; ) i++;
       continue;
     }
     flush();
     pen.rect(left, y, right - left - (right - left > 3 ? 0.6 : 0), tall, fill);
-    if (on.hover.row === row && on.hover.kind === (table === "ops" ? "op" : table === "kernels" ? "kernel" : "launch")) {
-      pen.frame(left, y, right - left, tall, theme.text, 1.5);
-    }
+    const hovered = on.hover.row === row && on.hover.kind === KIND[table];
+    if (hovered) pen.frame(left, y, right - left, tall, theme.text, 1.5);
     if (right - left > 26 && tall > 12) {
       const text = fit(on.name(table, row), right - left - 6, 10.5);
       if (text) pen.text(text, left + 3, y + 10.5, theme.onFill, 10.5);
@@ -59,10 +58,27 @@ export function drawSlices(on: TimelinePicture, pen: Pen, rows: Int32Array, tabl
     i++;
   }
   flush();
+  drawSelected(on, pen, rows, table, y, tall, width, theme);
+}
+
+const KIND = { ops: "op", kernels: "kernel", launches: "launch" } as const;
+
+// The selected slice is framed whatever its width: it must be found from afar.
+function drawSelected(on: TimelinePicture, pen: Pen, rows: Int32Array, table: SliceTable, y: number, tall: number, width: number, theme: Theme): void {
+  const { selected, model } = on;
+  if (!selected || !("row" in selected) || selected.kind !== KIND[table]) return;
+  const start = model.column(table, "start");
+  const { row } = selected;
+  let at = lowerBound(rows, start, start[row]);
+  while (at < rows.length && rows[at] !== row && start[rows[at]] === start[row]) at++;
+  if (rows[at] !== row) return;
+  const left = Math.max(on.gutter, on.x(start[row], width));
+  const right = Math.min(width, on.x(start[row] + model.column(table, "duration")[row], width));
+  if (right >= on.gutter && left <= width) pen.frame(left - 1, y - 1, Math.max(4, right - left + 2), tall + 2, theme.accent, 2);
 }
 
 export function nameCode(model: Model, table: SliceTable, row: number): number {
-  if (table !== "ops") return model.column(table, "name")[row];
+  if (table !== "ops") return model.column(table, "name")[row]; // the full one: that is what is searched
   return model.column("calls", "name")[model.column("opnodes", "call")[model.column("ops", "node")[row]]];
 }
 
@@ -70,7 +86,7 @@ function fillOf(on: TimelinePicture, table: SliceTable, row: number, theme: Them
   const { model } = on;
   const base =
     table === "launches"
-      ? theme.layer[5]
+      ? theme.hues[7]
       : table === "kernels"
         ? theme.gpu[model.column("kernels", "work")[row]]
         : theme.kind[model.column("calls", "kind")[model.column("opnodes", "call")[model.column("ops", "node")[row]]]];

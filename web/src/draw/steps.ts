@@ -12,6 +12,7 @@ const BOTTOM = 20;
 
 export class StepsPicture extends Axis implements Picture {
   hover = -1;
+  selected = -1;
   range: [number, number] | null = null; // steps outside step back
   constructor(
     readonly steps: Step[],
@@ -63,7 +64,7 @@ export class StepsPicture extends Axis implements Picture {
       pen.rect(x, y(v), Math.max(0.5, wide - (wide > 4 ? 1.5 : 0)), head + plot - y(v), outside ? theme.layer[7] : fill);
       if (v > most && wide > 3) pen.rect(x, head + 5, Math.max(0.5, wide - 1.5), 3, theme.panel);
       if (v > most) pen.text(time(v), Math.min(x, width - 44), 13, theme.text, 10.5);
-      if (i === this.hover) pen.frame(x, y(v), Math.max(2, wide - 1.5), head + plot - y(v), theme.text, 1.5);
+      if (i === this.hover || i === this.selected) pen.frame(x, y(v), Math.max(2, wide - 1.5), head + plot - y(v), theme.text, 1.5);
     }
     const steady = this.middle;
     if (steady !== null) pen.line([left(this.warmup), y(steady), width, y(steady)], theme.text, 1, [4, 3]);

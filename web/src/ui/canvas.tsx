@@ -2,6 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { Chart, type Picture } from "../draw/chart";
+import { touchZoom } from "./touch";
 import type { Theme } from "../draw/theme";
 
 export interface Handlers {
@@ -12,6 +13,7 @@ export interface Handlers {
   double?: (chart: Chart, x: number, y: number, event: MouseEvent) => void;
   wheel?: (chart: Chart, x: number, y: number, event: WheelEvent) => boolean;
   key?: (chart: Chart, event: KeyboardEvent) => boolean;
+  zoomed?: (chart: Chart) => void; // after fingers moved or zoomed it
 }
 
 export function Canvas(props: {
@@ -54,6 +56,7 @@ export function Canvas(props: {
         event.stopPropagation();
       }
     };
+    const untouch = touchZoom(element, made, () => handlers.current.zoomed?.(made));
     element.addEventListener("wheel", wheel, { passive: false });
     element.addEventListener("mousemove", move);
     element.addEventListener("mouseleave", leave);
@@ -62,6 +65,7 @@ export function Canvas(props: {
     element.addEventListener("dblclick", double);
     element.addEventListener("keydown", key);
     return () => {
+      untouch();
       made.dispose();
       props.chartRef?.(null);
     };
@@ -76,5 +80,5 @@ export function Canvas(props: {
     if (fresh) made.host.scrollTop = props.bottom ? made.host.scrollHeight : 0;
     made.drawNow();
   });
-  return <div ref={host} class={`chart ${props.class ?? ""}`} style={{ height: props.fitted ? `min(${props.height}, ${Math.max(120, props.picture.height(host.current?.clientWidth ?? 1000) + 2)}px)` : props.height }} tabIndex={0} role="img" aria-label={props.label} />;
+  return <div ref={host} class={`chart ${props.class ?? ""}`} style={{ height: props.fitted ? `min(${props.height}, ${Math.max(120, props.picture.height(host.current?.clientWidth ?? 1000) + 2)}px)` : props.height }} tabIndex={0} role="application" aria-roledescription="chart" aria-label={props.label} />;
 }

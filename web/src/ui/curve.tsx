@@ -21,6 +21,8 @@ interface CurveProps extends Pick<ViewProps, "store" | "theme"> {
   series: Series[];
   show: (value: number) => string;
   height?: number;
+  moment?: number | null; // marked on the curve
+  onMoment?: (time: number) => void; // a click, or Enter at the middle
 }
 
 export function CurveCard(props: CurveProps & { title: ComponentChildren; note: ComponentChildren; file: string; unit: string; children?: ComponentChildren }) {
@@ -51,6 +53,7 @@ function Curve(props: CurveProps & { chartRef: (chart: Chart | null) => void }) 
   const picture = useMemo(() => new CurvePicture(props.times, props.series, props.show, tall, props.show === format.bytes), [props.times, props.series]);
   const changed = useZoom(picture, store.get("curve.shown", ""), (word) => store.set({ "curve.shown": word }));
   picture.selection = store.range;
+  picture.moment = props.moment ?? null;
   return (
     <>
       <Canvas
@@ -83,7 +86,8 @@ function Curve(props: CurveProps & { chartRef: (chart: Chart | null) => void }) 
             const up = (e: PointerEvent) => {
               window.removeEventListener("pointermove", move);
               window.removeEventListener("pointerup", up);
-              if (Math.abs(e.clientX - event.clientX) > 4) store.setRange([Math.min(start, at(e)), Math.max(start, at(e))]);
+              if (Math.abs(e.clientX - event.clientX) <= 4) props.onMoment?.(start);
+              else store.setRange([Math.min(start, at(e)), Math.max(start, at(e))]);
             };
             window.addEventListener("pointermove", move);
             window.addEventListener("pointerup", up);
@@ -94,6 +98,11 @@ function Curve(props: CurveProps & { chartRef: (chart: Chart | null) => void }) 
             return true;
           },
           key(chart, event) {
+            if (props.onMoment && (event.key === "Enter" || ((event.key === "ArrowLeft" || event.key === "ArrowRight") && !event.shiftKey))) {
+              const by = event.key === "Enter" ? 0 : ((picture.to - picture.from) / 100) * (event.key === "ArrowRight" ? 1 : -1);
+              props.onMoment(Math.max(picture.low, Math.min(picture.high, (props.moment ?? (picture.from + picture.to) / 2) + by)));
+              return true;
+            }
             if (!keyZoom(picture, event)) return false;
             changed(chart);
             return true;

@@ -11,7 +11,7 @@ import type { Tree } from "../calc/tree";
 import type { Matcher } from "../calc/search";
 import type { Theme } from "../draw/theme";
 import * as format from "../calc/format";
-import { LAYERS } from "../data/model";
+import { drawnWord } from "../data/model";
 
 export function amount(tree: { unit: "time" | "bytes" }, value: number): string {
   return tree.unit === "time" ? format.time(value) : format.bytes(value);
@@ -55,7 +55,7 @@ export function FlameChart(props: {
     if (tree.unit === "time" && tree.count[node] > 0 && tree.whole.includes("CPU")) {
       lines.push(["samples", `${format.count(tree.count[node])}  ± ${(format.shareError(share, tree.count[0]) * 100).toFixed(1)} points`]);
     }
-    lines.push(["layer", LAYERS[label.layer]]);
+    lines.push(["layer", drawnWord(label)]);
     if (label.file) lines.push(["file", label.file + (label.line > 0 ? `:${label.line}` : "")]);
     if (label.library && label.library !== label.file) lines.push([label.layer === 2 ? "module" : "library", label.library]);
     if (label.full !== label.name) lines.push([label.full.slice(0, 300)]);
@@ -99,6 +99,7 @@ export function FlameChart(props: {
           changed(chart);
           return true;
         },
+        zoomed: changed,
         key(chart, event) {
           return keys(chart, picture, event, changed, props.onPick);
         },
@@ -126,7 +127,10 @@ function keys(
     ArrowRight: place + 1 < level.length ? level[place + 1] : -1,
   };
   if (event.key in moves) {
-    if (moves[event.key] >= 0) picture.selected = moves[event.key];
+    if (moves[event.key] >= 0) {
+      picture.selected = moves[event.key];
+      onPick?.(picture.selected);
+    }
     const y = picture.y(tree.depth[picture.selected]);
     if (y < chart.top || y + 20 > chart.top + chart.height) chart.host.scrollTop = y - chart.height / 2;
     chart.redraw();

@@ -7,6 +7,18 @@ import { copyText, download } from "./save";
 import type { Chart } from "../draw/chart";
 import type { Store } from "../data/store";
 
+// Arrow keys in a row of choices or tabs: the next one is chosen and has the focus, as WAI-ARIA asks.
+export function tabKeys(event: KeyboardEvent): void {
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
+  const all = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("[role=radio], [role=tab]")];
+  const next = all[(all.indexOf(document.activeElement as HTMLElement) + step + all.length) % all.length];
+  event.preventDefault();
+  event.stopPropagation();
+  next?.focus();
+  next?.click();
+}
+
 export function Choice(props: {
   label: string;
   value: string;
@@ -14,12 +26,13 @@ export function Choice(props: {
   onChange: (value: string) => void;
 }) {
   return (
-    <div class="choice" role="radiogroup" aria-label={props.label}>
+    <div class="choice" role="radiogroup" aria-label={props.label} onKeyDown={tabKeys}>
       {props.options.map(([value, text, title]) => (
         <button
           type="button"
           role="radio"
           aria-checked={value === props.value}
+          tabIndex={value === props.value ? 0 : -1}
           title={title}
           data-value={value}
           onClick={() => props.onChange(value)}

@@ -15,6 +15,7 @@ export interface TableColumn<Row> {
   show?: (row: Row) => ComponentChildren;
   bar?: (row: Row) => number; // share of the column's width to fill
   wide?: boolean; // left out on narrow screens
+  hidden?: boolean; // only in the exported table
   width: string;
 }
 
@@ -35,7 +36,7 @@ export function DataTable<Row>(props: {
 }) {
   const { store, rows } = props;
   const narrow = useNarrow();
-  const columns = narrow ? props.columns.filter((c) => !c.wide) : props.columns;
+  const columns = props.columns.filter((c) => !c.hidden && !(narrow && c.wide));
   const sortWord = store.get(`${props.id}.sort`, `-${props.sort}`);
   const down = sortWord.startsWith("-");
   const sortId = sortWord.replace(/^-/, "");
@@ -116,7 +117,7 @@ export function DataTable<Row>(props: {
             <div
               role="row"
               class={`table-row${props.onPick ? " pickable" : ""}`}
-              aria-selected={props.selected?.(row) || cursor === from + i}
+              aria-selected={cursor >= 0 ? cursor === from + i : Boolean(props.selected?.(row))}
               style={{ ...grid, top: `${(from + i) * ROW_HEIGHT}px` }}
               onClick={() => {
                 setCursor(from + i);

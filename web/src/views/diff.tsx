@@ -53,6 +53,8 @@ export function DiffView({ model, before, store, theme, match }: ViewProps) {
           <p data-role="diff-note">{line}</p>
         ))}
       </div>
+      <p class="note" data-role="sides">A is <b><bdi>{first.facts.title}</bdi></b>{side(first)}, B is <b><bdi>{after.facts.title}</bdi></b>{side(after)}</p>
+      <Tables comparison={comparison} store={store} match={match} />
       <div class="bar">
         <Choice
           label="What is measured"
@@ -88,7 +90,6 @@ export function DiffView({ model, before, store, theme, match }: ViewProps) {
           ["change", `${both.after[node] >= both.before[node] ? "+" : "−"}${amount(unit, Math.abs(both.after[node] - both.before[node]))}`],
         ]}
       />
-      <Tables comparison={comparison} store={store} match={match} />
     </section>
   );
 }
@@ -116,7 +117,7 @@ function Tables({ comparison, store, match }: { comparison: Comparison; store: V
         rows={rows}
         sort="size"
         file="diff"
-        height="60vh"
+        height="42vh"
         note={everything ? undefined : "only significant rows"}
         columns={[
           { id: "name", title: "Name", meaning: table.title, width: "minmax(110px, 1fr)", value: (row) => row.name },
@@ -129,6 +130,12 @@ function Tables({ comparison, store, match }: { comparison: Comparison; store: V
       />
     </>
   );
+}
+
+// When a side was made and with what, as far as the two can be told apart by it.
+function side(model: ViewProps["model"]): string {
+  const { started, command } = model.facts.meta ?? {};
+  return ` (${[started?.slice(0, 16).replace("T", " "), command?.slice(-3).join(" ")].filter(Boolean).join(", ")})`;
 }
 
 function noteOf(row: ComparisonRow): string {

@@ -3,12 +3,15 @@
 import { useMemo, useRef } from "preact/hooks";
 import { buildTree, matchedTotal, type Tree } from "../calc/tree";
 import { measuresOf, rowsOf, type Measure } from "../calc/weights";
+import { steadyRange } from "../calc/layers";
+import { readTransforms, transformsWord, TRANSFORM_WORDS } from "../calc/transforms";
+import { labelId } from "../calc/details/named";
 import { FlameChart, amount, labelMatches } from "../ui/flamechart";
 import { Choice, Empty, ExportMenu, Legend, linkItem, Pick, pictureItems, Toggle } from "../ui/parts";
 import { copyText, csv, download } from "../ui/save";
 import type { ViewProps } from "../ui/context";
 import type { Chart } from "../draw/chart";
-import { LAYERS, type Model } from "../data/model";
+import { drawnFill, drawnWord, LAYERS, type Drawn, type Model } from "../data/model";
 import * as format from "../calc/format";
 
 const MEASURES: Record<Measure, [string, string]> = {
@@ -29,19 +32,25 @@ export function FlameView({ model, store, theme, match }: ViewProps) {
   const invert = store.flag("flame.invert", false);
   const flip = store.flag("flame.flip", false);
   const colour = store.get("flame.colour", "layer") as "layer" | "library" | "module";
-  const range = store.range;
+  const steady = useMemo(() => steadyRange(model), [model]);
+  const sampled = measure === "cpu" || measure === "off" || measure === "both";
+  const onlySteady = store.flag("flame.steady", true) && sampled && Boolean(steady);
+  const range = store.range ?? (onlySteady ? steady : null);
+  const merge = store.flag("flame.merge", true);
+  const word = store.get("flame.path", "");
+  const transforms = useMemo(() => readTransforms(word), [word]);
   const chart = useRef<Chart | null>(null);
   const tree = useMemo(() => {
     if (!measure) return null;
-    const rows = rowsOf(model, measure, { range, thread, owners: threads === "owners" });
+    const rows = rowsOf(model, measure, { range, thread, owners: threads === "owners", merge });
     const byGroup = threads === "merged" ? null : (group: number) => model.threadLabel(group);
-    return buildTree(rows, { hideRuntime: hide, byGroup, invert });
-  }, [model, measure, threads, thread, hide, invert, range?.[0], range?.[1]]);
+    return buildTree(rows, { hideRuntime: hide, byGroup, invert, transforms });
+  }, [model, measure, threads, thread, hide, invert, merge, transforms, range?.[0], range?.[1]]);
   const found = useMemo(() => {
     const matches = tree && labelMatches(tree, match);
     return matches ? matchedTotal(tree, matches) : 0;
   }, [tree, match]);
-  const used = useMemo(() => (tree ? [...new Set(tree.label)].map((label) => tree.labels[label].layer) : []), [tree]);
+  const used = useMemo(() => (tree ? legendOf(tree.labels, [...new Set(tree.label)], theme) : []), [tree, theme]);
   if (!tree) {
     return (
       <Empty title="No stacks in this recording" command="sonde run your_script.py">
@@ -50,7 +59,7 @@ export function FlameView({ model, store, theme, match }: ViewProps) {
     );
   }
   return (
-    <section class="view" data-view="flame">
+    <section class="view fill" data-view="flame">
       <div class="bar">
         <Choice label="What is measured" value={measure} options={measures.map((m) => [m, ...MEASURES[m]])} onChange={(v) => store.set({ "flame.measure": v, "flame.zoom": null })} />
         <Choice
@@ -74,6 +83,14 @@ export function FlameView({ model, store, theme, match }: ViewProps) {
         <Toggle name="flip" on={flip} title="Root at the bottom" onChange={(on) => store.set({ "flame.flip": on ? "1" : null })}>
           Flip
         </Toggle>
+        <Toggle name="merge" on={merge} title="Equal layers of the model are one frame" onChange={(on) => store.set({ "flame.merge": on ? null : "0", "flame.zoom": null })}>
+          Merge layers
+        </Toggle>
+        {sampled && steady && !store.range && (
+          <Toggle name="steady" on={onlySteady} title="Leave out start, warm-up and end" onChange={(on) => store.set({ "flame.steady": on ? null : "0", "flame.zoom": null })}>
+            Steady steps only
+          </Toggle>
+        )}
         {store.get("flame.zoom", "") && (
           <button type="button" class="toggle" onClick={() => store.set({ "flame.zoom": null })}>
             Reset zoom
@@ -88,8 +105,18 @@ export function FlameView({ model, store, theme, match }: ViewProps) {
           ]}
         />
       </div>
+      {transforms.length > 0 && (
+        <nav class="bar crumbs" aria-label="What was done to this flame" data-role="crumbs">
+          <button type="button" class="toggle" onClick={() => store.set({ "flame.path": null, "flame.zoom": null })}>All</button>
+          {transforms.map((t, i) => (
+            <button type="button" class="toggle" title="Undo this one" onClick={() => store.set({ "flame.path": transformsWord(transforms.filter((_, at) => at !== i)), "flame.zoom": null })}>
+              {TRANSFORM_WORDS[t.kind]} <bdi>{t.id.slice(0, t.id.lastIndexOf("@"))}</bdi> ×
+            </button>
+          ))}
+        </nav>
+      )}
       <div class="bar under">
-        <Legend items={[...new Set(used)].sort().filter(() => colour === "layer").map((layer) => [LAYERS[layer], theme.layer[layer]])} />
+        <Legend items={colour === "layer" ? used : []} />
         <span class="note" data-role="flame-note">
           {amount(tree, tree.sum)} = 100 % = {tree.whole}
           {match.active && (match.error ? ` · not a valid expression: ${match.error}` : ` · matches hold ${format.percent(found / tree.sum)} (${amount(tree, found)})`)}
@@ -103,9 +130,10 @@ export function FlameView({ model, store, theme, match }: ViewProps) {
           label="Flame graph"
           flip={flip}
           colour={colour}
-          height="calc(100vh - 205px)"
+          height="100%"
           zoom={store.get("flame.zoom", "")}
           onZoom={(zoom) => store.set({ "flame.zoom": zoom })}
+          onPick={(node) => store.select(node > 0 ? { kind: "function", name: labelId(tree.labels[tree.label[node]]) } : null)}
           chartRef={(c) => (chart.current = c)}
         />
       ) : (
@@ -143,4 +171,12 @@ function treeCsv(tree: Tree): string {
     rows.push([tree.depth[i], label.name, LAYERS[label.layer], tree.self[i], tree.total[i], tree.count[i], tree.depth[i] < 200 ? path(tree, i) : ""]);
   }
   return csv(rows);
+}
+
+// From the root to the leaves, as stacks grow.
+const LEGEND = ["Python", "module", "framework", "operator", "compute kernel", "native code", "operating system", "GPU kernel", "other"];
+
+function legendOf(labels: Drawn[], used: number[], theme: ViewProps["theme"]): [string, string][] {
+  const fills = new Map(used.map((label) => [drawnWord(labels[label]), drawnFill(labels[label], theme)]));
+  return LEGEND.flatMap((word) => (fills.has(word) ? [[word, fills.get(word)!] as [string, string]] : []));
 }

@@ -1,29 +1,30 @@
 // GPU: how busy each device was and with what, and which kernels took it.
 
 import { useMemo } from "preact/hooks";
-import { deviceRows, type DeviceRow, type IdleSplit } from "../calc/gpu";
+import { deviceRows, type DeviceRow } from "../calc/gpu";
+import { GPU_DEVICE_COLUMNS } from "../data/answers";
+import { kernelRows, type KernelRow } from "../calc/kernels";
+import { gapSentence, longestGaps, showGap } from "./overview/idle";
 import { Empty } from "../ui/parts";
 import { DataTable } from "../ui/table";
 import type { ViewProps } from "../ui/context";
-import { GPU_WORK, type Model } from "../data/model";
+import { GPU_WORK } from "../data/model";
 import * as format from "../calc/format";
 
-// Idle time by cause, in the words of `sonde show REC gpu`.
-const IDLE: [keyof IdleSplit, string, string][] = [
-  ["host", "Idle: host", "Idle because the host had not launched the next work yet"],
-  ["kernel", "Idle: gap", "Between queued kernels, below 30 µs each: the device's own turn-around"],
-  ["sync", "Idle: sync", "The launching thread sat in a call that waits for the device"],
-  ["other", "Idle: other", "Work was queued but waited for another stream or an event, or its launch is not in the trace"],
-];
+// Titles and meanings are those of `sonde show REC gpu`.
+const SHOWN = ["window_ms", "busy_ms", "idle_ms", "idle_host_ms", "idle_kernel_ms", "idle_sync_ms", "idle_other_ms", "compute_ms", "communication_ms", "copy_ms"] as const;
+const WITH_SHARE: readonly string[] = ["busy_ms", "idle_ms", "compute_ms", "communication_ms"];
+const NARROW: readonly string[] = ["busy_ms", "idle_ms"]; // shown on a narrow screen, too
 
-interface KernelRow {
-  name: string;
-  device: number;
-  work: number;
-  calls: number;
-  total: number;
-  longest: number;
-  occupancy: number;
+function deviceColumn(id: (typeof SHOWN)[number]) {
+  const said = GPU_DEVICE_COLUMNS.find((column) => column.key === id)!;
+  const share = (d: DeviceRow) => (d[id] ?? 0) / d.window_ms;
+  return {
+    id, title: said.title, meaning: said.meaning, width: WITH_SHARE.includes(id) ? "136px" : "104px", wide: !NARROW.includes(id),
+    value: (d: DeviceRow) => d[id] ?? -1,
+    show: (d: DeviceRow) => (d[id] === undefined ? "–" : format.time(d[id] * 1e6) + (WITH_SHARE.includes(id) ? `  ${format.percent(share(d))}` : "")),
+    bar: id === "busy_ms" ? share : undefined,
+  };
 }
 
 export function GpuView({ model, store, theme, match }: ViewProps) {
@@ -38,7 +39,7 @@ export function GpuView({ model, store, theme, match }: ViewProps) {
     );
   }
   const sum = kernels.reduce((total, row) => total + row.total, 0) || 1;
-  const shown = match.active ? kernels.filter((row) => match.test(row.name)) : kernels;
+  const shown = match.active ? kernels.filter((row) => match.test(row.name) || match.test(row.short)) : kernels;
   const kept = model.facts.kept?.device ?? {};
   return (
     <section class="view" data-view="gpu">
@@ -52,21 +53,12 @@ export function GpuView({ model, store, theme, match }: ViewProps) {
         note={`percentages are of the window: first start to last end of work on the device${range ? "; why it was idle is known for the whole recording only" : ""}`}
         columns={[
           { id: "device", title: "Device", meaning: "Device and the process that used it", width: "minmax(150px, 1fr)", value: (d) => `GPU ${d.device} · process ${d.process}` },
-          { id: "window", title: "Window", meaning: "From the first start to the last end", width: "90px", wide: true, value: (d) => d.window, show: (d) => format.time(d.window) },
-          { id: "busy", title: "Busy", meaning: "At least one kernel or copy was running", width: "120px", value: (d) => d.busy, show: (d) => `${format.time(d.busy)}  ${format.percent(d.busy / d.window)}`, bar: (d) => d.busy / d.window },
-          { id: "idle", title: "Idle", meaning: "Nothing was running", width: "120px", value: (d) => d.idle, show: (d) => `${format.time(d.idle)}  ${format.percent(d.idle / d.window)}` },
-          ...IDLE.map(([id, title, meaning]) => ({
-            id: `idle_${id}`, title, meaning, width: "104px", wide: true,
-            value: (d: DeviceRow) => d.split?.[id] ?? -1,
-            show: (d: DeviceRow) => (d.split ? format.time(d.split[id]) : "–"),
-          })),
-          { id: "compute", title: "Compute", meaning: "Union of compute kernels", width: "120px", wide: true, value: (d) => d.compute, show: (d) => `${format.time(d.compute)}  ${format.percent(d.compute / d.window)}` },
-          { id: "comm", title: "Communication", meaning: "Union of collectives", width: "136px", wide: true, value: (d) => d.communication, show: (d) => `${format.time(d.communication)}  ${format.percent(d.communication / d.window)}` },
-          { id: "overlap", title: "Overlapped", meaning: "Communication at the same time as compute, as a share of communication", width: "110px", wide: true, value: (d) => d.overlap, show: (d) => (d.communication ? format.percent(d.overlap / d.communication) : "–") },
-          { id: "copy", title: "Copies", meaning: "Union of copies and sets", width: "110px", wide: true, value: (d) => d.copy, show: (d) => format.time(d.copy) },
+          ...SHOWN.map(deviceColumn),
+          { id: "overlap_ms", title: "overlapped", meaning: "Communication at the same time as compute, as a share of communication", width: "110px", wide: true, value: (d) => d.overlap_ms, show: (d) => (d.communication_ms ? format.percent(d.overlap_ms / d.communication_ms) : "–") },
           { id: "events", title: "Events", meaning: "Kernels, copies and sets", width: "80px", wide: true, value: (d) => d.events, show: (d) => format.count(d.events) },
         ]}
       />
+      <Gaps model={model} store={store} />
       <DataTable<KernelRow>
         id="kernels"
         store={store}
@@ -74,7 +66,8 @@ export function GpuView({ model, store, theme, match }: ViewProps) {
         sort="total"
         file="kernels"
         height="calc(100vh - 300px)"
-        onPick={(row) => store.open("timeline", { q: row.name, re: null })}
+        selected={(row) => store.get("sel", "") === `kname:${row.name}`}
+        onPick={(row) => store.select({ kind: "kname", name: row.name })}
         note={
           <>
             percentages are of {format.time(sum)}, all device time{range ? " in the range" : ""}
@@ -85,15 +78,19 @@ export function GpuView({ model, store, theme, match }: ViewProps) {
         }
         columns={[
           {
-            id: "name", title: "Kernel", meaning: "Kernel, copy or set; click to see it in the timeline", width: "minmax(130px, 1fr)", value: (row) => row.name,
+            id: "name", title: "Kernel", meaning: "Kernel, copy or set; click to see it in the timeline", width: "minmax(130px, 1fr)", value: (row) => row.short,
             show: (row) => (
               <>
                 <i class="dot" style={{ background: theme.gpu[row.work] }} />
-                {row.name}
+                <span title={row.name}>{row.short}</span>
               </>
             ),
           },
           { id: "work", title: "Work", meaning: "Compute, communication, copy or sync", width: "110px", wide: true, value: (row) => GPU_WORK[row.work] },
+          ...(range ? [] : [
+            { id: "origin", title: "Made by", meaning: "Library or compiler that the kernel comes from, by its name", width: "90px", wide: true, value: (row: KernelRow) => row.origin },
+            { id: "tensor", title: "Tensor cores", meaning: "Its name says that tensor or matrix cores did the work", width: "110px", wide: true, value: (row: KernelRow) => (row.tensor ? "yes" : "–") },
+          ]),
           { id: "calls", title: "Calls", meaning: "How often it ran", width: "80px", value: (row) => row.calls, show: (row) => format.count(row.calls) },
           { id: "total", title: "Total", meaning: "Sum of durations on the device", width: "minmax(112px, 136px)", value: (row) => row.total, show: (row) => `${format.time(row.total)}  ${format.percent(row.total / sum)}`, bar: (row) => row.total / sum },
           { id: "mean", title: "Mean", meaning: "Total divided by calls", width: "90px", wide: true, value: (row) => row.total / row.calls, show: (row) => format.time(row.total / row.calls) },
@@ -105,29 +102,25 @@ export function GpuView({ model, store, theme, match }: ViewProps) {
   );
 }
 
-function kernelRows(model: Model, range: [number, number] | null): KernelRow[] {
-  if (!range) {
-    const column = (name: string) => model.column("kerneltotals", name);
-    return Array.from({ length: model.rows("kerneltotals") }, (_, i) => ({
-      name: model.text(column("name")[i]), device: column("device")[i], work: column("work")[i], calls: column("calls")[i],
-      total: column("total")[i], longest: column("longest")[i], occupancy: column("occupancy")[i],
-    })).filter((row) => row.work !== 3);
-  }
-  const groups = new Map<string, KernelRow & { known: number }>();
-  const column = (name: string) => model.column("kernels", name);
-  for (let i = 0; i < model.rows("kernels"); i++) {
-    const start = column("start")[i];
-    if (start < range[0] || start > range[1] || column("work")[i] === 3) continue;
-    const key = `${column("name")[i]}:${column("device")[i]}`;
-    let row = groups.get(key);
-    if (!row) groups.set(key, (row = { name: model.text(column("name")[i]), device: column("device")[i], work: column("work")[i], calls: 0, total: 0, longest: 0, occupancy: NaN, known: 0 }));
-    row.calls++;
-    row.total += column("duration")[i];
-    row.longest = Math.max(row.longest, column("duration")[i]);
-    if (column("occupancy")[i] >= 0) {
-      row.occupancy = ((row.known ? row.occupancy : 0) * row.known + column("occupancy")[i]) / (row.known + 1);
-      row.known++;
-    }
-  }
-  return [...groups.values()];
+// The longest stretches in which a device did nothing, each a link to the moment.
+function Gaps({ model, store }: Pick<ViewProps, "model" | "store">) {
+  const gaps = longestGaps(model, 8);
+  if (!gaps.length) return null;
+  return (
+    <article class="card" data-role="gap-list">
+      <header>
+        <h2>Longest gaps</h2>
+        <span class="note">click one to see it in the timeline</span>
+      </header>
+      <ul class="gaps">
+        {gaps.map((row) => (
+          <li>
+            <a href={`#timeline?sel=gap:${row}`} onClick={(event) => { event.preventDefault(); showGap(store, model, row); }}>
+              <bdi>{`GPU ${model.column("gaps", "device")[row]}, ${gapSentence(model, row)}`}</bdi>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </article>
+  );
 }

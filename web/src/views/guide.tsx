@@ -1,7 +1,7 @@
 // Guide: how to read each view, with this recording's own numbers.
 
 import { useLayoutEffect, useMemo } from "preact/hooks";
-import { functionTable } from "../calc/functions";
+import { functionTable, wholeTable } from "../calc/functions";
 import { layerSums, steadyRange } from "../calc/layers";
 import { measuresOf, rowsOf } from "../calc/weights";
 import { steadyStep, verdict } from "../calc/bound";
@@ -76,17 +76,17 @@ export function GuideView({ model, store, match }: ViewProps) {
         </p>
       </div>
       <div>
-        <h2>Spin and wait</h2>
+        <h2>Busy-waiting and waiting</h2>
         <p>
           Waiting leaves the core free; busy-waiting keeps it occupied without doing work. Workers of a thread pool busy-wait between parallel regions, and wait for the slowest of them at the end of one.
-          {layers ? <> Here spinning is {format.percent(layers.sums[SPIN] / Math.max(1, layers.running))} of all CPU time{main ? <>, and the main thread waits {format.percent(main.sums[WAIT] / main.all)} of the time</> : null}.</> : null}
+          {layers ? <> Here busy-waiting is {format.percent(layers.sums[SPIN] / Math.max(1, layers.running))} of all CPU time{main ? <>, and the main thread waits {format.percent(main.sums[WAIT] / main.all)} of the time</> : null}.</> : null}
         </p>
       </div>
       <div>
         <h2>Dead windows</h2>
         <p>
           A stretch of the timeline where no thread works and no kernel runs is time that nothing in a flame of CPU time will explain. Look at <b>Off CPU</b> in {link("flame", "Flame", { "flame.measure": "off" })} for the wait, or at the gaps of a GPU stream in {link("timeline", "Timeline")}.
-          {facts.devices.length ? <> Here {facts.devices.slice(0, 3).map((d) => `GPU ${d.device} is idle ${format.percent(d.idle / d.window)} of ${format.time(d.window)}`).join("; ")}.</> : null}
+          {facts.devices.length ? <> Here {facts.devices.slice(0, 3).map((d) => `GPU ${d.device} is idle ${format.percent(d.idle_ms / d.window_ms)} of ${format.time(d.window_ms * 1e6)}`).join("; ")}.</> : null}
         </p>
       </div>
       <div>
@@ -106,9 +106,10 @@ export function GuideView({ model, store, match }: ViewProps) {
       <div>
         <h2>Keys</h2>
         <ul>
-          <li><kbd>/</kbd> search, <kbd>1</kbd>–<kbd>9</kbd> views, <kbd>[</kbd> <kbd>]</kbd> previous and next view, <kbd>t</kbd> light or dark, <kbd>?</kbd> this guide</li>
-          <li>Flame: arrows walk, <kbd>Enter</kbd> zooms, <kbd>Esc</kbd> zooms out, <kbd>w</kbd> <kbd>s</kbd> or Ctrl+wheel zoom, <kbd>a</kbd> <kbd>d</kbd> move</li>
-          <li>Timeline: drag selects, Shift+drag moves, <kbd>w</kbd> <kbd>s</kbd> <kbd>a</kbd> <kbd>d</kbd>, <kbd>z</kbd> zooms to the selection, <kbd>Esc</kbd> clears it</li>
+          <li><kbd>/</kbd> search, <kbd>1</kbd>–<kbd>9</kbd> views, <kbd>[</kbd> <kbd>]</kbd> previous and next view (on the timeline, while searching: previous and next match), <kbd>t</kbd> light or dark, <kbd>?</kbd> this guide</li>
+          <li>Click anything, or walk to it with the arrow keys: the panel below says what it is, where it comes from and who called it; <kbd>Esc</kbd> closes it</li>
+          <li>Flame: arrows select, <kbd>Enter</kbd> zooms, <kbd>Esc</kbd> zooms out, <kbd>w</kbd> <kbd>s</kbd> or Ctrl+wheel zoom, <kbd>a</kbd> <kbd>d</kbd> move</li>
+          <li>Timeline: drag selects, Shift+drag moves, <kbd>w</kbd> <kbd>s</kbd> <kbd>a</kbd> <kbd>d</kbd>, <kbd>z</kbd> zooms to the range, <kbd>m</kbd> sets a mark, arrows select, <kbd>Esc</kbd> clears</li>
           <li>Every view's state is in the address: copy the link and a colleague with the same file sees the same picture.</li>
         </ul>
       </div>
@@ -119,7 +120,7 @@ export function GuideView({ model, store, match }: ViewProps) {
 function gather(model: ViewProps["model"]) {
   const measure = measuresOf(model)[0];
   const rows = measure ? rowsOf(model, measure, { range: null, thread: -1, owners: false }) : null;
-  const table = rows ? functionTable(rows) : [];
+  const table = !rows ? [] : measure === "cpu" ? wholeTable(model) : functionTable(rows);
   const sum = table.reduce((total, row) => total + row.self, 0) || 1;
   const labels = rows?.source.labels ?? [];
   const named = table.filter((row) => !labels[row.key].runtime);
@@ -142,7 +143,7 @@ function gather(model: ViewProps["model"]) {
     layers: sampled ? layerSums(model, stretch) : null,
     main: mainLayers && mainLayers.all > 0 ? mainLayers : null,
     runtime,
-    devices: deviceRows(model, null).filter((d) => d.window > 0),
+    devices: deviceRows(model, null).filter((d) => d.window_ms > 0),
     cheap: ops.sort((a, b) => b.self_ms - a.self_ms)[0] ?? null,
   };
 }

@@ -28,6 +28,7 @@ export function Insights(props: ViewProps) {
   return (
     <>
       {match.active && <p class="note" data-role="insights-note">{`${found} of ${insights.length} insights match.`}</p>}
+      <h2 class="first">Do this first</h2>
       <div class="insights">
         {insights.map((item, i) => wanted(item) && <Card {...props} item={item} number={i} />)}
       </div>
@@ -40,10 +41,12 @@ function Card({ item, number, store, model }: ViewProps & { item: Insight; numbe
   const seen = evidence(item.evidence);
   const cost = saving(item);
   const share = typeof item.saving_share === "number" ? item.saving_share : NaN;
-  const links = [...(typeof item.link === "string" && item.link.startsWith("#") ? [item.link] : [])];
+  const links = typeof item.link === "string" && item.link.startsWith("#") ? [item.link] : [];
+  const wanted = store.number("card", 0);
+  const status = item.status ?? "open";
   return (
-    <article class="insight" data-insight={number}>
-      <header>
+    <details class="insight" data-insight={number} open={number === wanted} onToggle={(event) => event.currentTarget.open && number !== store.number("card", 0) && store.set({ card: String(number) })}>
+      <summary>
         <h3>
           <bdi>{String(item.title)}</bdi>
         </h3>
@@ -52,7 +55,10 @@ function Card({ item, number, store, model }: ViewProps & { item: Insight; numbe
             {cost}
           </b>
         )}
-      </header>
+        <span class={`chip ${status}`} title="Whether a trial on this machine has shown it: sonde prove">
+          {status}
+        </span>
+      </summary>
       {share > 0 && (
         <div class="share" title={`${format.percent(share)} of the step`}>
           <i style={{ width: `${Math.min(100, share * 100)}%` }} />
@@ -77,13 +83,14 @@ function Card({ item, number, store, model }: ViewProps & { item: Insight; numbe
       </ul>
       {item.fix && <Fix text={String(item.fix)} />}
       <footer>
-        {item.confidence !== undefined && item.confidence !== null && <span class="note">confidence {typeof item.confidence === "number" ? format.percent(item.confidence) : String(item.confidence)}</span>}
-        {item.experiment?.note && <span class="note">{String(item.experiment.note)}</span>}
+        {!item.pointer && item.confidence !== undefined && item.confidence !== null && <span class="note">confidence {typeof item.confidence === "number" ? format.percent(item.confidence) : String(item.confidence)}</span>}
+        {!item.pointer && item.experiment?.note && <span class="note">{String(item.experiment.note)}</span>}
+        {item.rule && item.fix && <span class="note">prove it: <code>sonde prove REC {item.rule}</code></span>}
         {links.map((hash) => (
           <Link hash={hash} store={store} />
         ))}
       </footer>
-    </article>
+    </details>
   );
 }
 
@@ -119,6 +126,7 @@ export function Fix({ text }: { text: string }) {
 }
 
 function saving(item: Insight): string {
+  if (item.saving_words) return item.saving_words;
   if (typeof item.saving === "string") return item.saving;
   const step = item.saving_ms_per_step;
   const [low, high] = step ? [step.low, step.high] : [item.saving?.low_ms, item.saving?.high_ms];

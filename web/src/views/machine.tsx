@@ -22,11 +22,11 @@ export function MachineView({ model, store, theme, match }: ViewProps) {
       ["duration", format.time(model.duration)], ["exit code", meta.exit_code === null || meta.exit_code === undefined ? "" : String(meta.exit_code)],
       ["recorded by", `${meta.source === "run" ? "sonde run" : `import of ${meta.source}`} ${meta.sonde_version ?? ""}`],
     ];
-    const ran: Fact[] = (model.facts.kernels_seen ?? []).map(([library, isa, share, samples, heaviest]: [string, string | null, number, number, string]) => [
-      `${library} ${isa ?? "(no set in the name)"}`, `${format.percent(share)} of running time, ${format.count(samples)} samples, most in ${heaviest}`,
+    const ran: Fact[] = (model.answer("machine")?.kernels ?? []).map(({ library, isa, share, samples, heaviest }) => [
+      `${library} ${isa ?? "(no instruction set in the name)"}`, `${format.percent(share)} of running time, ${format.count(samples)} samples, most in ${heaviest}`,
     ]);
     return ([
-      ["Run", run], ["What ran really: kernels seen in samples", ran], ["Machine", flat(meta.machine)], ["Versions", flat(meta.versions)], ["Environment", flat(meta.environment)],
+      ["Run", run], ["Kernels that actually ran, seen in samples", ran], ["Machine", flat(meta.machine)], ["Versions", flat(meta.versions)], ["Environment", flat(meta.environment)],
       ["Options", flat(meta.options)], ["Details of the source", flat(meta.details)],
     ] as [string, Fact[]][])
       .map(([name, list]) => [name, list.filter(([k, v]) => v !== "" && (!match.active || match.test(k) || match.test(v)))] as [string, Fact[]])
@@ -53,7 +53,7 @@ export function MachineView({ model, store, theme, match }: ViewProps) {
           {findings.map((f) => (
             <article class="insight">
               <header>
-                <h3>{String(f.what ?? f.title ?? "finding")}</h3>
+                <h2>{String(f.what ?? f.title ?? "finding")}</h2>
                 <b class="note">{String(f.severity ?? "")}</b>
               </header>
               <p>{String(f.why ?? "")}</p>

@@ -9,15 +9,11 @@ import type { ViewProps } from "../ui/context";
 import type { Peak } from "../data/facts";
 import type { Model } from "../data/model";
 import * as format from "../calc/format";
+import { measuresOf } from "../calc/weights";
+import { aliveAt, type AliveRow } from "../calc/alive";
 import { counterSeries, isResident } from "../calc/counters";
 
-interface PeakRow {
-  op: string;
-  module: string;
-  category: string;
-  bytes: number;
-  blocks: number;
-}
+type PeakRow = AliveRow;
 
 export function MemoryView({ model, store, theme, match }: ViewProps) {
   const devices = useMemo(() => memoryCurves(model), [model]);
@@ -33,7 +29,11 @@ export function MemoryView({ model, store, theme, match }: ViewProps) {
     <section class="view" data-view="memory">
       {devices.map((d) => {
         const peak = (model.facts.peaks ?? []).find((p) => p.device === d.device && p.process === d.process);
-        const rows = peak ? peakRows(model, peak).filter((row) => !match.active || match.test(row.op) || match.test(row.module) || match.test(row.category)) : [];
+        const moment = store.get("memory.at", "") && model.has("blocks") ? store.number("memory.at", 0) : null;
+        const alive = moment === null ? (peak ? peakRows(model, peak) : []) : aliveAt(model, d.process, d.device, moment);
+        const held = alive.reduce((sum, row) => sum + row.bytes, 0);
+        const byCategory = [...alive.reduce((sums, row) => sums.set(row.category, (sums.get(row.category) ?? 0) + row.bytes), new Map<string, number>())].sort((a, b) => b[1] - a[1]);
+        const rows = peak ? alive.filter((row) => !match.active || match.test(row.op) || match.test(row.module) || match.test(row.category)) : [];
         const categories = rows.some((row) => row.category !== "unknown");
         return (
           <CurveCard
@@ -47,13 +47,21 @@ export function MemoryView({ model, store, theme, match }: ViewProps) {
             show={format.bytes}
             theme={theme}
             store={store}
+            moment={moment}
+            onMoment={model.has("blocks") ? (time) => store.set({ "memory.at": String(Math.round(time)) }) : undefined}
           >
-            {peak && rows.length > 0 && (
+            {moment !== null && (
+              <p data-role="alive">
+                <b>Alive at {format.time(moment)}: {format.bytes(held)}</b> <span class="note">in the blocks of this window that the page carries; {byCategory.map(([name, size]) => `${name} ${format.bytes(size)}`).join(", ")} · arrow keys move the moment</span>{" "}
+                <button type="button" class="plain" onClick={() => store.set({ "memory.at": null })}>show the peak</button>
+              </p>
+            )}
+            {peak && (moment !== null || rows.length > 0) && (
               <>
-                <p class="note">
-                  Alive at the peak: {format.count(peak.blocks)} blocks that were seen, {format.bytes(peak.known)} of {format.bytes(peak.bytes)}
+                {moment === null && <p class="note">
+                  {model.has("blocks") ? "Click the curve to see what lives at that moment. " : ""}Alive at the peak: {format.count(peak.blocks)} blocks that were seen, {format.bytes(peak.known)} of {format.bytes(peak.bytes)}
                   {categories ? "" : "; what they are for is not known: this recording has no marks of phases (forward, backward) and no list of parameters"}
-                </p>
+                </p>}
                 <DataTable<PeakRow>
                   id={`peak`}
                   store={store}
@@ -65,7 +73,7 @@ export function MemoryView({ model, store, theme, match }: ViewProps) {
                     { id: "op", title: "Allocated by", meaning: "Operator that asked for the memory", width: "minmax(110px, 1fr)", value: (row) => row.op },
                     { id: "module", title: "Module", meaning: "Module around the allocation", width: "minmax(100px, 0.7fr)", wide: true, value: (row) => row.module },
                     ...(categories ? [{ id: "category", title: "Category", meaning: "Parameter, gradient, optimizer state, activation, temporary, input or unknown", width: "minmax(84px, 120px)", value: (row: PeakRow) => row.category }] : []),
-                    { id: "bytes", title: "Bytes", meaning: "Bytes alive at the peak", width: "minmax(84px, 110px)", value: (row) => row.bytes, show: (row) => format.bytes(row.bytes), bar: (row) => row.bytes / Math.max(1, peak.known) },
+                    { id: "bytes", title: "Bytes", meaning: "Bytes alive", width: "minmax(84px, 110px)", value: (row) => row.bytes, show: (row) => format.bytes(row.bytes), bar: (row) => row.bytes / Math.max(1, moment === null ? peak.known : held) },
                     { id: "blocks", title: "Blocks", meaning: "Number of blocks that were seen; – for those that live through the whole window", width: "80px", wide: true, value: (row) => row.blocks, show: (row) => (row.blocks ? format.count(row.blocks) : "–") },
                   ]}
                 />
@@ -77,9 +85,9 @@ export function MemoryView({ model, store, theme, match }: ViewProps) {
       {resident.map((c) => (
         <CurveCard title="Resident memory" note={`${c.label}: physical memory of the process, by the operating system`} file="resident" unit="bytes" label={`Resident memory, ${c.label}`} times={c.times} series={c.series} show={format.bytes} theme={theme} store={store} height={170} />
       ))}
-      <p class="note">
+      {measuresOf(model).includes("memory") && <p class="note">
         Which operators allocate most: <a href="#flame" onClick={(event) => { event.preventDefault(); store.open("flame", { "flame.measure": "memory" }); }}>flame of allocated bytes</a>
-      </p>
+      </p>}
     </section>
   );
 }

@@ -10,6 +10,11 @@ import type { ViewProps } from "../ui/context";
 import { threadOptions } from "./flame";
 import * as format from "../calc/format";
 
+// Columns with a place or a form of their own, and those for programs: wall time and the device's memory.
+const PLACED = new Set<string>([
+  "name", "key", "kind", "calls", "self_ms", "total_ms", "flops", "samples", "self_wall_ms", "total_wall_ms", "device_mem_bytes", "self_device_mem_bytes",
+]);
+
 export function OperatorsView(props: ViewProps) {
   const { model, store, match } = props;
   const by = store.get("ops.by", "name") as GroupBy | "tree";
@@ -52,17 +57,11 @@ export function OperatorsView(props: ViewProps) {
     { ...said("total_ms"), width: "100px", wide: true, value: (row) => row.total_ms, show: (row) => ms(row.total_ms) },
     { id: "mean", title: "CPU time avg", meaning: "CPU total divided by calls", width: "110px", wide: true, value: (row) => row.total_ms / (row.calls || NaN), show: (row) => ms(row.calls ? row.total_ms / row.calls : null) },
   );
-  if (has((row) => row.preempted)) columns.push({ ...said("preempted"), width: "90px", wide: true, value: (row) => row.preempted ?? NaN, show: (row) => (row.preempted === null ? "–" : format.count(row.preempted)) });
-  if (has((row) => row.device_self_ms)) {
-    columns.push(
-      { ...said("device_self_ms"), width: "100px", value: (row) => row.device_self_ms ?? NaN, show: (row) => ms(row.device_self_ms) },
-      { ...said("device_total_ms"), width: "100px", wide: true, value: (row) => row.device_total_ms ?? NaN, show: (row) => ms(row.device_total_ms) },
-    );
-  }
-  if (has((row) => row.cpu_mem_bytes)) {
-    for (const key of ["cpu_mem_bytes", "self_cpu_mem_bytes"] as const) {
-      columns.push({ ...said(key), width: "110px", wide: true, value: (row) => row[key] ?? NaN, show: (row) => (row[key] === null ? "–" : format.bytes(row[key]!)) });
-    }
+  // The other declared columns, where anything is in them.
+  for (const { key, unit } of COLUMNS.ops) {
+    if (PLACED.has(key) || !has((row) => row[key] as number | null)) continue;
+    const value = (row: OpRow) => (row[key] as number | null) ?? NaN;
+    columns.push({ ...said(key), width: "100px", wide: key !== "device_self_ms", value, show: (row) => format.unit(value(row), unit) });
   }
   if (has((row) => row.flops)) columns.push({ id: "flops", title: "FLOP/s", meaning: "Floating point operations of the calls divided by their total time; – when the profiler knows no formula", width: "100px", wide: true, value: (row) => rate(row), show: (row) => (rate(row) > 0 ? format.scaled(rate(row), "") : "–") });
   return (
@@ -91,11 +90,12 @@ export function OperatorsView(props: ViewProps) {
           columns={columns}
           sort="self_ms"
           file={`operators-by-${by}`}
-          onPick={(row) => store.open("flame", { q: row.name, "flame.measure": "ops", re: null, "flame.zoom": null })}
+          selected={(row) => store.get("sel", "") === `opname:${row.name}`}
+          onPick={(row) => store.select({ kind: "opname", name: row.name })}
           note={
             <>
               percentages are of {format.time(sum * 1e6)}, the self time of all operators and regions
-              {told?.source === "samples" ? "; from sampled stacks: no deep window fell into this run, so calls and memory are not known" : ""}
+              {told?.source === "samples" ? "; from sampled stacks: no profiling window was recorded, so calls and memory are not known" : ""}
               {pruned && pruned.pruned_calls > 0 && (range || thread >= 0) ? `; ${format.count(pruned.pruned_calls)} calls shorter than ${format.time(pruned.longest_pruned_ns)} are not in this page` : ""}
             </>
           }

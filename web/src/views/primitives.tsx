@@ -4,30 +4,14 @@ import { useMemo, useRef } from "preact/hooks";
 import { RooflinePicture, type Dot, type Roofs } from "../draw/roofline";
 import type { Chart } from "../draw/chart";
 import { Canvas } from "../ui/canvas";
+import { primitiveRows, type PrimitiveRow } from "../calc/primitives";
 import { Empty, ExportMenu, Legend, linkItem, pictureItems } from "../ui/parts";
 import { DataTable } from "../ui/table";
 import { hideTooltip, showTooltip } from "../ui/tooltip";
 import { keyZoom, useZoom, wheelZoom } from "../ui/zoom";
 import type { ViewProps } from "../ui/context";
-import type { Model } from "../data/model";
+import { SPIN, type Model } from "../data/model";
 import * as format from "../calc/format";
-
-interface PrimitiveRow {
-  library: string;
-  event: string;
-  kind: string;
-  implementation: string;
-  isa: string;
-  quality: string;
-  shape: string;
-  dtypes: string;
-  layouts: string;
-  postOps: string;
-  calls: number;
-  ms: number;
-  flops: number;
-  bytes: number;
-}
 
 const QUALITY = ["good", "fallback", "reference"];
 
@@ -79,7 +63,7 @@ export function PrimitivesView({ model, store, theme, match }: ViewProps) {
             />
           </header>
           <Roofline picture={picture} store={store} theme={theme} match={match} chartRef={(c) => (chart.current = c)} />
-          <Legend items={[["good code", theme.layer[2]], ["fallback", theme.layer[4]], ["reference", theme.category[5]], ["vendor's own or unknown", theme.layer[7]]]} />
+          <Legend items={[["good code", theme.layer[2]], ["fallback", theme.layer[4]], ["reference", theme.category[SPIN]], ["vendor's own or unknown", theme.layer[7]]]} />
           {!picture.roofs?.measured && <p class="note">The dashed roof is the best seen in this recording. Measure this machine's own before recording: sonde check --roof</p>}
         </article>
       )}
@@ -155,28 +139,6 @@ function Roofline(props: Pick<ViewProps, "store" | "theme" | "match"> & { pictur
       }}
     />
   );
-}
-
-function primitiveRows(model: Model, range: [number, number] | null): PrimitiveRow[] {
-  const text = (name: string, i: number) => model.text(model.column("primitives", name)[i]);
-  const rows = Array.from({ length: model.rows("primitives") }, (_, i) => ({
-    library: text("library", i), event: text("event", i), kind: text("kind", i), implementation: text("implementation", i), isa: text("isa", i),
-    quality: text("quality", i), shape: text("shape", i), dtypes: text("dtypes", i).replace(/["[\]]/g, ""), layouts: text("layouts", i), postOps: text("post_ops", i),
-    calls: model.column("primitives", "calls")[i], ms: model.column("primitives", "time_ms")[i],
-    flops: model.column("primitives", "flops")[i], bytes: model.column("primitives", "bytes")[i],
-  }));
-  if (!range) return rows;
-  const [group, start, duration] = ["group", "start", "duration"].map((name) => model.column("primitivecalls", name));
-  const calls = new Float64Array(rows.length);
-  const spent = new Float64Array(rows.length);
-  for (let i = 0; i < group.length; i++) {
-    if (start[i] < range[0] || start[i] >= range[1]) continue;
-    calls[group[i]] += 1;
-    spent[group[i]] += duration[i];
-  }
-  return rows
-    .map((row, i) => ({ ...row, calls: calls[i], ms: spent[i] / 1e6, flops: (row.flops / row.calls) * calls[i], bytes: (row.bytes / row.calls) * calls[i] }))
-    .filter((row) => row.calls > 0);
 }
 
 // Peak and bandwidth from the machine's own measurement, if it has one.

@@ -39,10 +39,18 @@ export function QualityBox({ model }: { model: Model }) {
   );
 }
 
+// How far the recording can be trusted, in a few words: the first doubt by name, and how many there are.
+export function trustOf(model: Model): { good: boolean; words: string } {
+  const doubts = qualityLines(model).filter(([, , , bad]) => bad);
+  if (!doubts.length) return { good: true, words: "Trust: good" };
+  const [name, value] = doubts[0];
+  return { good: false, words: `Trust: check ${name.toLowerCase()} (${value})${doubts.length > 1 ? ` and ${doubts.length - 1} more` : ""}` };
+}
+
 type Line = [string, string, string, boolean?];
 
 export function qualityLines(model: Model): Line[] {
-  const told = model.facts.quality;
+  const told = model.answer("quality");
   const kept = model.facts.kept ?? {};
   const lines: Line[] = [];
   const samples = kept.profile?.samples ?? 0;
@@ -54,16 +62,11 @@ export function qualityLines(model: Model): Line[] {
   const other = new Set(losses.filter((row) => row.unit !== "samples").map((row) => row.cause)).size;
   if (other) lines.push(["Other losses", `${format.count(other)} ${other === 1 ? "cause" : "causes"}, listed below`, "What else is missing or doubtful: events, files, threads"]);
   if (samples) lines.push(["Lost samples", `${format.count(lost)} (${format.percent(lost / (lost + samples))} of all)`, "Samples known to be missing or cut short, by every cause", lost / (lost + samples) > 0.05]);
-  const all = told?.attributed?.all;
-  if (all) {
+  const all = told?.attributed.all;
+  if (samples && all && all.python !== null && all.op !== null && all.leaf !== null) {
     lines.push(["Attributed to Python", format.percent(all.python), "Share of on-CPU time with a Python frame of the program"]);
     lines.push(["Attributed to an operator", format.percent(all.op), "Share of on-CPU time inside an operator"]);
     lines.push(["Named innermost frame", format.percent(all.leaf), "Share of on-CPU time whose innermost frame has a name", all.leaf < 0.8]);
-  } else if (samples) {
-    const { python, op, named } = attributed(model);
-    lines.push(["Attributed to Python", format.percent(python), "Share of on-CPU time whose stack holds a Python frame"]);
-    lines.push(["Attributed to an operator", format.percent(op), "Share of on-CPU time whose stack holds an operator"]);
-    lines.push(["Named innermost frame", format.percent(named), "Share of on-CPU time whose innermost frame has a name", named < 0.8]);
   }
   const overhead = told?.overhead;
   lines.push([
@@ -80,31 +83,4 @@ export function qualityLines(model: Model): Line[] {
   if (kept.ops?.pruned_calls) lines.push(["Pruned calls", `${format.count(kept.ops.pruned_calls)} shorter than ${format.time(kept.ops.longest_pruned_ns)}`, "Calls not drawn in the timeline; the operator table is exact"]);
   if (model.facts.meta && model.facts.meta.complete === false) lines.push(["Complete", "no", "The program was still running or was killed", true]);
   return lines;
-}
-
-function attributed(model: Model): { python: number; op: number; named: number } {
-  const parent = model.column("stacks", "parent");
-  const frame = model.column("stacks", "frame");
-  const functionOf = model.column("frames", "function");
-  const layer = model.column("functions", "layer");
-  const name = model.column("functions", "name");
-  const flags = new Uint8Array(parent.length);
-  for (let i = 0; i < parent.length; i++) {
-    const f = functionOf[frame[i]];
-    const text = model.text(name[f]);
-    const unnamed = !text || text.startsWith("(no stack") || /^(0x|\[unknown|\?\?)/.test(text);
-    flags[i] = ((parent[i] >= 0 ? flags[parent[i]] : 0) & 3) | (layer[f] === 0 ? 1 : 0) | (layer[f] === 2 ? 2 : 0) | (unnamed ? 4 : 0);
-  }
-  const stack = model.column("samples", "stack");
-  const weight = model.column("samples", "weight");
-  const state = model.column("samples", "state");
-  const sums = [0, 0, 0, 0];
-  for (let i = 0; i < stack.length; i++) {
-    if (state[i] === 3) continue;
-    sums[3] += weight[i];
-    if (flags[stack[i]] & 1) sums[0] += weight[i];
-    if (flags[stack[i]] & 2) sums[1] += weight[i];
-    if (!(flags[stack[i]] & 4)) sums[2] += weight[i];
-  }
-  return { python: sums[0] / sums[3], op: sums[1] / sums[3], named: sums[2] / sums[3] };
 }

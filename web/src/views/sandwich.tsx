@@ -2,14 +2,14 @@
 // callers above and its callees below.
 
 import { useMemo, useRef } from "preact/hooks";
-import { calleeTree, callerTree, functionTable, type FunctionRow } from "../calc/functions";
+import { calleeTree, callerTree, functionTable, wholeTable, type FunctionRow } from "../calc/functions";
 import { measuresOf, rowsOf, type Measure } from "../calc/weights";
 import { FlameChart, amount } from "../ui/flamechart";
 import { Choice, Empty, ExportMenu, linkItem, pictureItems, Toggle } from "../ui/parts";
 import type { Chart } from "../draw/chart";
 import { DataTable } from "../ui/table";
 import type { ViewProps } from "../ui/context";
-import { LAYERS } from "../data/model";
+import { drawnFill, drawnWord } from "../data/model";
 import * as format from "../calc/format";
 
 export function SandwichView({ model, store, theme, match }: ViewProps) {
@@ -22,7 +22,8 @@ export function SandwichView({ model, store, theme, match }: ViewProps) {
     () => (measure ? rowsOf(model, measure, { range, thread, owners: false }) : null),
     [model, measure, thread, range?.[0], range?.[1]],
   );
-  const table = useMemo(() => (rows ? functionTable(rows) : []), [rows]);
+  const whole = measure === "cpu" && !range && thread < 0;
+  const table = useMemo(() => (!rows ? [] : whole ? wholeTable(model) : functionTable(rows)), [rows, whole]);
   if (!rows) {
     return (
       <Empty title="No functions to list" command="sonde run your_script.py">
@@ -38,7 +39,9 @@ export function SandwichView({ model, store, theme, match }: ViewProps) {
     return !match.active || match.test(label.name) || match.test(label.file);
   });
   const wanted = store.get("sandwich.name", "");
-  const focus = wanted ? (table.find((row) => nameOf(labels, row) === wanted)?.key ?? -1) : -1;
+  // Without a choice the row on top, so that the picture is never empty.
+  const top = shown.reduce<FunctionRow | null>((best, row) => (best && best.self >= row.self ? best : row), null);
+  const focus = wanted === "-" ? -1 : ((wanted ? table.find((row) => nameOf(labels, row) === wanted) : top)?.key ?? -1);
   return (
     <section class="view" data-view="sandwich">
       <div class="bar">
@@ -61,15 +64,15 @@ export function SandwichView({ model, store, theme, match }: ViewProps) {
           file="functions"
           sort="self"
           selected={(row) => row.key === focus}
-          onPick={(row) => store.set({ "sandwich.name": row.key === focus ? null : nameOf(labels, row), "sandwich.callers": null, "sandwich.callees": null })}
+          onPick={(row) => store.set({ "sandwich.name": nameOf(labels, row), "sandwich.callers": null, "sandwich.callees": null, sel: `function:${nameOf(labels, row)}` })}
           note={focus < 0 ? "pick a row to see its callers and callees" : undefined}
           columns={[
             {
-              id: "name", title: "Function", meaning: "Name of the function, operator or module", width: "minmax(130px, 1fr)",
+              id: "name", title: "Function", meaning: "Name of the function, operator or module", width: "minmax(160px, 2fr)",
               value: (row) => labels[row.key].name,
               show: (row) => (
                 <>
-                  <i class="dot" style={{ background: theme.layer[labels[row.key].layer] }} title={LAYERS[labels[row.key].layer]} />
+                  <i class="dot" style={{ background: drawnFill(labels[row.key], theme) }} title={drawnWord(labels[row.key])} />
                   {labels[row.key].name}
                 </>
               ),
@@ -77,10 +80,11 @@ export function SandwichView({ model, store, theme, match }: ViewProps) {
             { id: "self", title: "Self", meaning: "Time in the function itself, not in what it called", width: "minmax(112px, 142px)", value: (row) => row.self, show: (row) => `${amount(rows, row.self)}  ${format.percent(row.self / sum)}`, bar: (row) => row.self / sum },
             { id: "total", title: "Total", meaning: "Time in the function and everything it called; recursion counted once", width: "minmax(112px, 142px)", value: (row) => row.total, show: (row) => `${amount(rows, row.total)}  ${format.percent(row.total / sum)}`, bar: (row) => row.total / sum },
             { id: "count", title: rows.samples ? "Samples" : "Calls", meaning: rows.samples ? "Samples behind the total: few samples, rough number" : "Calls of the function itself", width: "80px", wide: true, value: (row) => row.count, show: (row) => format.count(row.count) },
-            { id: "where", title: "Where", meaning: "File or library", width: "minmax(90px, 0.5fr)", wide: true, value: (row) => labels[row.key].file || labels[row.key].library, show: (row) => format.baseName(labels[row.key].file || labels[row.key].library) },
+            // Beside the picture the name needs the room.
+            { id: "where", title: "Where", meaning: "File or library", width: "minmax(90px, 0.5fr)", wide: true, hidden: focus >= 0, value: (row) => labels[row.key].file || labels[row.key].library, show: (row) => format.baseName(labels[row.key].file || labels[row.key].library) },
           ]}
         />
-        {focus >= 0 && <Focus key={`${focus}`} rows={rows} focus={focus} hide={hide} theme={theme} match={match} store={store} close={() => store.set({ "sandwich.name": null })} />}
+        {focus >= 0 && <Focus key={`${focus}`} rows={rows} focus={focus} hide={hide} theme={theme} match={match} store={store} close={() => store.set({ "sandwich.name": "-" })} />}
       </div>
     </section>
   );

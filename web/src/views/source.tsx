@@ -2,14 +2,15 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fileTimes, type FileTime } from "../calc/lines";
+import { lineWord } from "../data/selection";
+import { Code } from "../ui/code";
 import { Empty, ExportMenu, linkItem, Pick } from "../ui/parts";
 import { csv, download } from "../ui/save";
 import { hideTooltip, showTooltip } from "../ui/tooltip";
 import type { ViewProps } from "../ui/context";
-import { CATEGORY_ORDER } from "../data/model";
+import { CATEGORY_ORDER, CATEGORY_WORDS as NAMES } from "../data/model";
 import * as format from "../calc/format";
 
-const NAMES = ["Python", "Framework", "Operator", "Kernel", "Other", "Spin", "Wait"];
 const ROW = 20;
 
 export function SourceView(props: ViewProps) {
@@ -89,7 +90,7 @@ function Lines({ file, sum, theme, match, store }: ViewProps & { file: FileTime;
               class={`source-line${hit ? " hit" : ""}${chosen === number ? " chosen" : ""}`}
               style={{ top: `${(from + i) * ROW}px` }}
               data-line={number}
-              onClick={() => store.set({ "source.line": String(number) })}
+              onClick={() => store.set({ "source.line": String(number), sel: `line:${lineWord(file.file, number)}` })}
               onMouseMove={(event) =>
                 time &&
                 showTooltip(event.clientX, event.clientY, `${format.baseName(file.file)}:${number}`, [
@@ -106,9 +107,7 @@ function Lines({ file, sum, theme, match, store }: ViewProps & { file: FileTime;
                 {time && CATEGORY_ORDER.filter((c) => time.own[c] > 0).map((c) => <i style={{ width: `${(time.own[c] / most) * 100}%`, background: theme.category[c] }} />)}
               </span>
               <span class="num faint">{number}</span>
-              <code>
-                <bdi>{code}</bdi>
-              </code>
+              <Code text={code} />
             </div>
           );
         })}
