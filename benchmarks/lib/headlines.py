@@ -134,16 +134,45 @@ def insights_clean(result: Result) -> Line:
 
 
 def diagnosis(result: Result) -> Line:
-    every, outside = result["summary"]["all"], result["summary"]["outside"]
+    def said(summary: Result) -> str:
+        every, outside = summary["all"], summary["outside"]
+        return (
+            f"{every['line_first']} of {every['programs']} ({outside['line_first']} of {outside['programs']}), "
+            f"line and kind {every['line_and_kind_first']}"
+        )
+
+    what = "mistakes written without reading the rules: their line is the first card's (of those outside the rules)"
+    if "first_seen" not in result:
+        return what, said(result["summary"])
     return (
-        "mistakes written without reading the rules: their line is the first card's; of those that no rule is made for",
-        f"{every['line_first']} of {every['programs']}; {outside['line_first']} of {outside['programs']}",
+        what,
+        f"as first seen {said(result['first_seen'])}; after learning from them {said(result['summary'])}",
     )
 
 
 def insights_speed(result: Result) -> Line:
     what = f"insights on {result['samples']:,} samples and {result['ops']:,} calls"
     return what, f"{min(result['cpu_s']):.1f} s of CPU time"
+
+
+def text_exam(result: Result) -> Line:
+    total = result["total"]
+    return (
+        f"planted mistakes: `insights --brief` alone (at most {total['longest']:,} characters) names line and fix; "
+        "the line in its first finding; the fix in its first finding",
+        f"{total['whole']} of {total['programs']}; {total['line_first']} of {total['line_asked']}; "
+        f"{total['fix_first']} of {total['programs']}",
+    )
+
+
+def own_speed(result: Result) -> Line:
+    after = ", ".join(f"{result[part]['cpu_s']:.1f}" for part in ("summary", "long", "eight"))
+    return (
+        "`import sonde`; start of a profiled program; summary after 10 s, after 10 minutes' worth of samples, of 8 "
+        "processes; `show gpu` of an 80 MB trace",
+        f"{result['import']['more_ms']:.0f} ms; {result['start']['more_ms']:.0f} ms; {after} s; "
+        f"{result['trace']['mb_per_cpu_s']} MB/s, all of CPU time",
+    )
 
 
 def false_positives(result: Result) -> Line:
@@ -194,6 +223,8 @@ HEADLINES: dict[str, Callable[[Result], Line]] = {
     "insights_clean": insights_clean,
     "diagnosis": diagnosis,
     "insights_speed": insights_speed,
+    "own_speed": own_speed,
+    "text_exam": text_exam,
     "statistics": false_positives,
     "aa_pairs": aa_pairs,
 }

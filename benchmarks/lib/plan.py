@@ -39,6 +39,8 @@ SUITES = (
     Suite("diagnosis", 45, quick="--rounds 1 tokenise_in_loop polite_pause rows_in_a_loop", quick_minutes=1),
     Suite("insights_clean", 6, "transformers", quick="mlp gpt", quick_minutes=0.7),
     Suite("insights_speed", 0.5, quick="", quick_minutes=0.5),
+    Suite("text_exam", 8),
+    Suite("own_speed", 5, quick="--rounds 2 --only import start", quick_minutes=0.2),
     Suite("statistics", 1, quick="--trials 50", quick_minutes=0.3),
     Suite(
         "aa_pairs",
@@ -52,13 +54,16 @@ SUITES = (
     Suite("ranks", 1, quick="--ranks 8 64", quick_minutes=0.2),
     Suite("onednn_log", 0.3, quick="--lines 200000", quick_minutes=0.1),
     Suite("report", 0.5, "Chromium, node", quick="--samples 200000 --ops 200000", quick_minutes=0.3),
+    Suite("stragglers", 60, proof=True),
     Suite("split", 10, "g++", proof=True),
     Suite("size", 11, proof=True),
     Suite("guests", 60, "packages of tests/guests/packages.txt", "--rounds 10", proof=True),
     Suite("kills", 45, "gcc", "--moments 1000", proof=True),
+    Suite(
+        "attach", 60, "g++, libjemalloc2, packages of tests/guests/packages.txt", "--cycles 500", proof=True
+    ),
     Suite("memory", 2, proof=True),
     Suite("undisturbed", 15, proof=True),
-    Suite("busy_matrix", 10, proof=True),
     Suite("busy_matrix", 10, proof=True),
     Suite("sanitizers", 15, "g++ with sanitizers", proof=True),
     Suite("guest_suites", 40, "Pythons with their tests", "--python all", proof=True),

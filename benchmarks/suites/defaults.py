@@ -1,4 +1,4 @@
-"""What `sonde run` with its defaults costs each example: CPU time of the program's processes, as a ratio to nothing.
+"""What `sonde run` with its defaults costs each example: CPU time relative to an unprofiled run.
 
 Usage: python -m benchmarks defaults [--rounds N] [--examples vae gpt …] [--scale S] [--threads N]
 Takes about 110 s per round on two idle cores.

@@ -1,19 +1,17 @@
-"""Does Sonde name the right line, work and way? 65 programs with a mistake, written without reading the rules.
+"""Does Sonde name the right line, work and way? Programs with a mistake, written without reading the rules.
 
-Usage: python -m benchmarks diagnosis [--rounds N] [--keep FOLDER] [--again] [NAME …]
-Each program of benchmarks/workloads/diagnosis is recorded once with its mistake and once repaired (`--fixed`), and
-both are timed in turn without Sonde. The lines of the mistake are marked `# !`; expected.tsv says which kinds of work
-and which ways are right. Printed and written:
-    rank of the first card on a marked line, whether its kind of work and its way are among the right ones,
+Usage: python -m benchmarks diagnosis [--set first|second] [--rounds N] [--keep FOLDER] [--again] [NAME …]
+Each program (`benchmarks/lib/diagnosis_sets.py`) is recorded once with its mistake and, where it is timed, once
+repaired. Printed, and written when no names are given:
+    rank of the first card on a line of the mistake, whether its kind of work and its way are among the right ones,
     the predicted saving against the measured one, and cards with a positive lower end on the repaired program.
-The set is frozen: its hash is in the result. What tuned a rule cannot test it, so programs are not changed to be found.
+The sets are frozen: the hash is in the result. What tuned a rule cannot test it, so programs are not changed to be
+found, and what was read of a set before anything was learnt from it is kept as a result of its own.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import hashlib
 import json
 import re
 import statistics
@@ -23,20 +21,17 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.lib.diagnosis_sets import FROZEN, Program, digest, programs
 from benchmarks.lib.environment import write
+from sonde.ingest import open_any
+from sonde.insights.engine import judge
+from sonde.insights.to_json import report_json
 
-PROGRAMS = Path(__file__).parents[1] / "workloads" / "diagnosis"
+RESULTS = Path(__file__).parents[1] / "results"
+# The readings before anything was learnt from a set.
+FIRST_SEEN = {"first": "diagnosis-first", "second": "diagnosis-second-first"}
+WRITTEN = {"first": "diagnosis", "second": "diagnosis-second"}
 PRINTED = re.compile(r"^(\d+) steps ([0-9.]+) s", re.MULTILINE)
-FROZEN = "5d56e09bd92d4fd3992e88893bc25c6c71f2fc2297774ccc70ada60495ec75b2"
-# expected.tsv speaks as the account's table does; these are its stable keys.
-KINDS = {
-    "arithmetic": "arithmetic", "memory traffic": "memory", "copies and layout": "copies", "random numbers": "random",
-    "gather and scatter": "gather", "allocation and page faults": "allocation", "python": "python",
-    "dispatch": "dispatch", "autograd": "autograd", "loading": "loading", "i/o": "io", "gc": "gc",
-    "locks and gil": "locks",
-    "barriers and imbalance": "barriers", "sleep": "sleep", "waiting": "waiting", "compiling": "compiling",
-    "debugging and tracing": "debugging", "taken away by others": "taken",
-}  # fmt: skip
 
 
 def main() -> None:
@@ -44,67 +39,58 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", help="programs (default: all)")
-    parser.add_argument("--rounds", type=int, default=2, help="timed pairs per program")
+    parser.add_argument("--set", choices=("first", "second"), default="first", help="of programs")
+    parser.add_argument("--rounds", type=int, default=2, help="timed pairs per program of the first set")
     parser.add_argument("--keep", type=Path, help="keep recordings and times in this folder, and use them")
     parser.add_argument("--again", action="store_true", help="start nothing: judge what --keep kept")
     options = parser.parse_args()
-    expected = _expected()
+    known = programs(options.set)
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = (options.keep or Path(scratch)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        for name in options.names or expected:
-            if options.again and not (folder / f"{name}.sonde").is_dir():
+        for name in options.names or known:
+            if options.again and not (folder / f"{name}.sonde" / "samples").is_dir():
                 continue
-            row = _judged(name, expected[name], folder, 0 if options.again else options.rounds)
+            row = _judged(known[name], folder, 0 if options.again else options.rounds)
             rows.append(row)
             print(_line(row), flush=True)
     summary = _summary(rows)
     print(json.dumps(summary, indent=1))
-    write("diagnosis", {"set": _hash(), "frozen": _hash() == FROZEN, "summary": summary, "programs": rows})
+    if options.names:
+        return  # a part of the exam is no result of it
+    seen = RESULTS / f"{FIRST_SEEN[options.set]}.json"
+    first = json.loads(seen.read_text(encoding="utf-8"))["summary"] if seen.exists() else None
+    now = digest(options.set)
+    found = {"set": now, "frozen": now == FROZEN[options.set], "summary": summary, "first_seen": first}
+    write(WRITTEN[options.set], {**found, "programs": rows})
 
 
-def _expected() -> dict[str, dict[str, str]]:
-    with (PROGRAMS / "expected.tsv").open(encoding="utf-8") as stream:
-        return {row["program"]: row for row in csv.DictReader(stream, delimiter="\t")}
-
-
-def _hash() -> str:
-    digest = hashlib.sha256()
-    for path in [*sorted(PROGRAMS.glob("*.py")), PROGRAMS / "expected.tsv"]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def marked_lines(source: str) -> set[int]:
-    """Lines that hold the mistake."""
-    return {number for number, line in enumerate(source.splitlines(), 1) if line.rstrip().endswith("# !")}
-
-
-def _judged(name: str, expected: dict[str, str], folder: Path, rounds: int) -> dict[str, Any]:
-    program = PROGRAMS / f"{name}.py"
-    lines = marked_lines(program.read_text(encoding="utf-8"))
-    cards = _cards(program, [], folder / f"{name}.sonde")
+def _judged(program: Program, folder: Path, rounds: int) -> dict[str, Any]:
+    name = program.name
+    cards = _cards(program.python, (str(program.file),), folder / f"{name}.sonde")
     other = folder / f"{name}-fixed.sonde"
-    repaired = _cards(program, ["--fixed"], other) if rounds or other.is_dir() else {"insights": []}
-    times = _times(program, rounds, folder / f"{name}.times.json")
-    rank = next((i for i, card in enumerate(cards["insights"], 1) if _on(card, program, lines)), None)
+    timed = program.measured is None and rounds
+    repaired = (
+        _cards(program.python, program.repaired, other) if timed or other.is_dir() else {"insights": []}
+    )
+    times = None if program.measured is not None else _times(program, rounds, folder / f"{name}.times.json")
+    rank = next((i for i, card in enumerate(cards["insights"], 1) if _on(card, program)), None)
     card = cards["insights"][rank - 1] if rank else None
-    saving = 1 - times["fixed"] / times["mistake"] if times else None
+    saving = 1 - times["fixed"] / times["mistake"] if times else program.measured
     promised = (card or {}).get("saving_ms_per_step")
     held = None
     if promised and saving is not None and card is not None:
         held = promised["low"] / card["saving_of_ms"] <= saving <= promised["high"] / card["saving_of_ms"]
     return {
         "program": name,
-        "in_catalogue": expected["catalogue"] == "yes",
+        "in_catalogue": program.in_catalogue,
         "rank": rank,
         "rule": card["rule"] if card else None,
         "kind": card.get("work") if card else None,
-        "kind_right": card is not None
-        and card.get("work") in {KINDS[k] for k in expected["kinds"].split(",")},
+        "kind_right": card is not None and card.get("work") in program.kinds,
         "way": card.get("way") if card else None,
-        "way_right": card is not None and card.get("way") in expected["ways"].split(","),
+        "way_right": card is not None and card.get("way") in program.ways,
         "promised": None if not promised else [promised[e] / card["saving_of_ms"] for e in ("low", "high")],  # type: ignore[index]
         "measured": saving,
         "held": held,
@@ -115,33 +101,35 @@ def _judged(name: str, expected: dict[str, str], folder: Path, rounds: int) -> d
     }
 
 
-def _on(card: dict[str, Any], program: Path, lines: set[int]) -> bool:
-    """Whether the card, or a piece of its evidence, names a marked line."""
+def _on(card: dict[str, Any], program: Program) -> bool:
+    """Whether the card, or a piece of its evidence, names a line of the mistake."""
     places = [card, *card["evidence"]]
-    return any(Path(p.get("file") or "").name == program.name and p.get("line") in lines for p in places)
+    return any(
+        Path(p.get("file") or "").name == program.file.name and p.get("line") in program.lines for p in places
+    )
 
 
-def _cards(program: Path, words: list[str], recording: Path) -> dict[str, Any]:
+def _cards(python: str, words: tuple[str, ...], recording: Path) -> dict[str, Any]:
     sonde = [sys.executable, "-m", "sonde"]
     if not recording.is_dir():
-        run = [*sonde, "run", "--quiet", "-o", str(recording), str(program), *words]
+        target = words if python == sys.executable else (python, *words)
+        run = [*sonde, "run", "--quiet", "-o", str(recording), *target]
         subprocess.run(run, check=True, capture_output=True, cwd=recording.parent)
-    found = subprocess.run(
-        [*sonde, "insights", "--json", str(recording)], check=True, capture_output=True, text=True
-    )
-    answer: dict[str, Any] = json.loads(found.stdout)
+    answer: dict[str, Any] = report_json(judge(open_any(recording)))
+    if answer["failed"]:
+        raise SystemExit(f"a rule failed on {recording.name}: {answer['failed']}")
     return answer
 
 
-def _times(program: Path, rounds: int, kept: Path) -> dict[str, float] | None:
+def _times(program: Program, rounds: int, kept: Path) -> dict[str, float] | None:
     """Milliseconds per step, median over rounds, with the mistake and without it."""
     if kept.is_file():
         known: dict[str, float] = json.loads(kept.read_text())
         return known
     found: dict[str, list[float]] = {"mistake": [], "fixed": []}
     for _ in range(rounds):
-        for which, words in (("mistake", []), ("fixed", ["--fixed"])):
-            command = [sys.executable, "-W", "ignore", str(program), *words]
+        for which, words in (("mistake", (str(program.file),)), ("fixed", program.repaired)):
+            command = [program.python, "-W", "ignore", *words]
             done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=kept.parent)
             steps, seconds = PRINTED.findall(done.stdout)[-1]
             found[which].append(1e3 * float(seconds) / int(steps))

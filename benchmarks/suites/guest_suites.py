@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -26,10 +25,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from benchmarks.lib.environment import foreground, interpreters, write
+from benchmarks.lib.patience import until_its_end
 
 RUNNER = Path(__file__).parents[1] / "workloads" / "outcomes.py"
 ROOT = Path(__file__).parents[2]
-TIMEOUT_S = 1800.0
+TIMEOUT_S = 1800.0  # of its own time
 MODULES = (
     "test_thread",
     "test_threading",
@@ -117,17 +117,13 @@ def run_module(python: str, module: str, rate_hz: int) -> tuple[Outcomes, str]:
                 command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
-            try:
-                process.wait(TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            hung = until_its_end(process, TIMEOUT_S)[2]
             output.seek(0)
             tail = output.read()[-2000:]
         if not report.exists():
             raise SystemExit(f"{' '.join(command)} ran no test:\n{tail}")
         outcomes = outcomes_of(module, report)
-        outcomes.setdefault("the end", f"not reached (exit {process.returncode})")
+        outcomes.setdefault("the end", f"not reached ({hung or f'exit {process.returncode}'})")
         failed = Path(f"{report}.txt")
         return outcomes, failed.read_text() if failed.exists() else tail
 

@@ -95,7 +95,7 @@ def read(name: str, recording: Path) -> dict[str, Any]:
     report = judge(open_any(recording))
     if report.failed:
         raise SystemExit(f"a rule failed on {name}: {report.failed}")
-    said = {i.rule: [i.title, *(e.text for e in i.evidence)] for i in report.insights}
+    said = {i.rule: [i.title, *(e.text for e in i.evidence)] for i in report.insights if not i.pointer}
     return {
         "name": name,
         "step_ms": report.step_ms,

@@ -6,7 +6,7 @@ Usage: python -m benchmarks overhead [--rounds N] [--seconds S] [--workloads …
 Inside one process (the finer way): Sonde's own on/off blocks at the default rate and at 1000 Hz, and
 torch.profiler switched on and off in the same pattern, on the op-dense loop for --inside seconds each;
 an estimate with its 95 % interval.
-Across processes: CPU time per step under each profiler as a ratio to nothing. Every round launches
+Across processes: CPU time per step under each profiler, relative to an unprofiled run. Every round launches
 every profiler once, in random order, so that a drifting machine hurts all alike; the ratio is taken
 within a round. Printed: median and range over rounds, bytes written, and seconds from the end of the
 loop to the end of the command. A profiler that is not installed is named.

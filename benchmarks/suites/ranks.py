@@ -28,6 +28,7 @@ from benchmarks.lib.everything import Measured, everything
 from benchmarks.lib.replicate import multiply_ranks
 from sonde.analyze.ranks.comparison import gpu_summary
 from sonde.ingest.ranks import engines
+from sonde.rows import plain
 
 
 def measure(files: list[Path], engine: str) -> tuple[dict[str, Any], str]:
@@ -52,7 +53,7 @@ def measure(files: list[Path], engine: str) -> tuple[dict[str, Any], str]:
         "driver_max_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         "stragglers": len(found.stragglers),
     }
-    return row, json.dumps(found.to_json(), sort_keys=True)
+    return row, json.dumps(plain(found.answer()), sort_keys=True)
 
 
 def alone(function: Callable[..., Any], *arguments: Any) -> Any:
