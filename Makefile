@@ -15,10 +15,10 @@ NATIVE_SOURCES := $(shell find native CMakeLists.txt -type f \( -name '*.cpp' -o
 SECOND_CHANCE ?= 0
 # What tests need beside Sonde's own environment, each made once (scripts/environments). Minutes from nothing on two idle
 # cores: see CONTRIBUTING.md.
-ENVIRONMENTS := $(addprefix .make/environments/,$(addsuffix /ready,mxnet trainers jupyter hta ray openmp cpp python3.14))
+ENVIRONMENTS := $(addprefix .make/environments/,$(addsuffix /ready,mxnet trainers jupyter hta ray openmp cpp mcp docs otlp python3.14))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pictures lint bench bench-quick bench-docs soak proofs fuzz traces web native wheel wheel-test test-wheel clean
+.PHONY: help demo docs test pictures gallery lint bench bench-quick bench-docs soak proofs fuzz traces web native wheel wheel-test test-wheel clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -35,6 +35,9 @@ test: .make/test-environment $(ENVIRONMENTS) .make/native .make/web lint  ## eve
 pictures: .make/test-environment .make/native .make/web  ## take the pictures in docs again
 	@$(PY) -m scripts.pictures
 
+gallery: .make/test-environment .make/native .make/web  ## five real reports to look at, into docs/gallery
+	@$(PY) -m scripts.gallery
+
 lint: .make/test-environment  ## ruff, mypy --strict, import boundaries, report bundle up to date
 	$(VENV)/bin/ruff check -q .
 	$(VENV)/bin/ruff format -q --check .
@@ -49,6 +52,10 @@ bench: $(BENCH_ENVIRONMENTS)  ## every benchmark beside its peers, into benchmar
 
 bench-quick: $(BENCH_ENVIRONMENTS)  ## a short form of each benchmark, into build/bench/quick (15 minutes)
 	$(PY) -m benchmarks --quick
+
+docs: .make/environments/docs/ready  ## the documentation as a site into build/site, strict, without a network
+	$(PY) scripts/docs/generate.py
+	.make/environments/docs/bin/python -m mkdocs build --strict --quiet
 
 bench-docs: .make/test-environment  ## docs/benchmarks.md and benchmarks/README.md from the latest results
 	$(PY) -m benchmarks.lib.document
@@ -151,7 +158,7 @@ clean:  ## remove everything that make made
 
 .make/test-environment: pyproject.toml scripts/environment.sh scripts/packages.sh scripts/pprof.sh
 	@mkdir -p .make
-	@scripts/packages.sh g++ cmake gdb chromium perf clang++ libomp musl-gcc
+	@scripts/packages.sh g++ cmake gdb chromium firefox-esr perf clang++ libomp musl-gcc libjemalloc promtool
 	@scripts/pprof.sh .make/pprof
 	@scripts/environment.sh $(VENV) $(PYTHON) test '$(TORCH)'
 	@touch $@ .make/demo-environment

@@ -43,7 +43,7 @@ if [ "$kind" = bench ]; then
 fi
 if [ "$kind" = test ]; then
   say "tools of the tests: pytest, hypothesis, mypy, ruff, import-linter, readers of other tools' formats"
-  install build test
+  install build test top
 fi
 if [ -n "$wheel" ]; then
   "${pip[@]}" --no-deps --force-reinstall "$wheel"

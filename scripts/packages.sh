@@ -4,10 +4,17 @@
 # the tests that use them skip and say so.
 set -euo pipefail
 declare -A package=([g++]=g++ [cmake]=cmake [gdb]=gdb [chromium]=chromium [perf]=linux-perf [make]=make [debootstrap]=debootstrap
-  [clang++]=clang [musl-gcc]=musl-tools [libomp]=libomp-dev [node]=nodejs [npm]=npm)
+  [clang++]=clang [musl-gcc]=musl-tools [libomp]=libomp-dev [node]=nodejs [npm]=npm [firefox-esr]=firefox-esr
+  [libjemalloc]=libjemalloc2 [promtool]=prometheus)
 
-# libomp is a library that clang finds in its own folder; everything else is a program.
-is_here() { if [ "$1" = libomp ]; then compgen -G '/usr/lib/llvm-*/lib/libomp.so*' >/dev/null; else command -v "$1" >/dev/null 2>&1; fi; }
+# libomp is a library that clang finds in its own folder, libjemalloc one that a test preloads; everything else is a program.
+is_here() {
+  case "$1" in
+    libomp) compgen -G '/usr/lib/llvm-*/lib/libomp.so*' >/dev/null ;;
+    libjemalloc) compgen -G '/usr/lib/*/libjemalloc.so.2' >/dev/null ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+  esac
+}
 missing_of() { for program in "$@"; do is_here "$program" || printf '%s\n' "$program"; done; }
 needed=() wanted=() target=needed
 for word in "$@"; do

@@ -16,6 +16,7 @@ from elftools.elf.elffile import ELFFile
 PLATFORM = "manylinux_2_17_x86_64"
 LIBRARIES = {
     "libsonde_agent.so",
+    "libsonde_attach.so",
     "libsonde_dump.so",
     "libsonde_lines.so",
     "libsonde_observer.so",

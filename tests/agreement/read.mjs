@@ -38,7 +38,7 @@ for (const file of process.argv.slice(2)) {
     });
     continue;
   }
-  await read(file, "#overview", async (page) => {
+  await read(file, "#overview?trust=1", async (page) => {
     seen.verdict = (await texts(page, "[data-role=verdict]"))[0];
     seen.taken = await texts(page, "[data-role=taken]");
     seen.steps = (await texts(page, "[data-role=steps] .note"))[0] ?? null;
@@ -49,7 +49,9 @@ for (const file of process.argv.slice(2)) {
   for (const by of ["name", "shape"]) {
     await read(file, `#operators?ops.by=${by}&ops.kind=all`, async (page) => (seen[`ops_${by}`] = await table(page, "ops")));
   }
-  await read(file, "#sandwich?flame.hide=0&flame.measure=cpu", async (page) => (seen.functions = await table(page, "sandwich")));
+  await read(file, "#sandwich?sandwich.name=-&flame.hide=0&flame.measure=cpu", async (page) => (seen.functions = await table(page, "sandwich")));
+  // The same summed by the page itself: a range that holds the whole recording.
+  await read(file, "#sandwich?sandwich.name=-&flame.hide=0&flame.measure=cpu&range=0-9000000000000000", async (page) => (seen.functions_in_range = await table(page, "sandwich")));
   await read(file, "#gpu", async (page) => (seen.devices = await table(page, "devices")));
   // A millisecond of the run has too few samples to judge.
   await read(file, "#overview?range=0-1000000", async (page) => (seen.short = (await texts(page, "[data-role=verdict]"))[0]));

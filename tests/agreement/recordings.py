@@ -117,9 +117,9 @@ def gpu_trace(folder: Path) -> Recording:
         events.append({**row, "args": args})
 
     for i in range(12):
-        add("user_annotation", f"ProfilerStep#{i}", 1000 * i, 990)
+        add("user_annotation", f"ProfilerStep#{i}", 1000 * i + 1000, 990)
         for j, (name, kernel) in enumerate(work):
-            ts, number = 1000 * i + 20 + 200 * j, 100 + 3 * i + j
+            ts, number = 1000 * i + 1020 + 200 * j, 100 + 3 * i + j
             add("cpu_op", name, ts, 100)
             add("cuda_runtime", "cudaLaunchKernel", ts + 10, 5, correlation=number)
             kind = "gpu_memcpy" if kernel.startswith("Memcpy") else "kernel"

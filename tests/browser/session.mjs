@@ -4,9 +4,12 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
+import { readFileSync } from "node:fs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const { chromium } = createRequire(join(root, "web", "package.json"))("playwright-core");
+const require = createRequire(join(root, "web", "package.json"));
+const { chromium } = require("playwright-core");
+export const axe = () => readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 export function launch() {
   return chromium.launch({

@@ -26,6 +26,12 @@ from tests.fixtures.hostile import hostile_run
 from tests.fixtures.synthetic import training_run
 
 ROOT = Path(__file__).resolve().parents[2]
+# After a wanted change of the page: SONDE_LOOKS=write node tests/browser/looks.mjs PAGE VIEW …
+LOOKED_AT = (
+    *("overview", "timeline", "flame", "sandwich", "operators", "source", "memory", "primitives", "guide"),
+    "operators?sel=opname:aten::gelu",
+)
+FIREFOX = os.environ.get("SONDE_FIREFOX", "/usr/bin/firefox-esr")
 CHROMIUM = os.environ.get("SONDE_CHROMIUM", "/usr/bin/chromium")
 pytestmark = [
     pytest.mark.skipif(
@@ -118,6 +124,81 @@ def test_the_report_can_be_used(page: Path) -> None:
     assert failures(results) == {}
 
 
+def run_script(script: str, *words: str) -> dict[str, str]:
+    """Sentence → "ok" or what was seen instead, of another script in this folder."""
+    done = subprocess.run(
+        ["node", str(ROOT / "tests" / "browser" / script), *words],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    results: dict[str, str] = json.loads(done.stdout)
+    assert results
+    return results
+
+
+def test_what_people_want_to_know_takes_three_actions_at_most(page: Path) -> None:
+    results = run_script("tasks.mjs", "cpu", str(page))
+    assert len(results) >= 16
+    assert failures(results) == {}
+
+
+def test_axe_finds_no_barrier_in_any_view_in_either_theme(page: Path) -> None:
+    views = (
+        "overview",
+        "timeline",
+        "flame",
+        "sandwich",
+        "operators",
+        "source",
+        "memory",
+        "primitives",
+        "machine",
+        "guide",
+    )
+    results = run_script("axe.mjs", str(page), *views, "operators?sel=opname:aten::gelu")
+    assert len(results) == 2 * 11
+    assert failures(results) == {}
+
+
+def test_every_view_looks_as_it_did(page: Path) -> None:
+    results = run_script("looks.mjs", str(page), *LOOKED_AT)
+    assert len(results) == len(LOOKED_AT) + 1
+    assert failures(results) == {}
+
+
+def test_every_view_works_in_firefox(page: Path) -> None:
+    if not Path(FIREFOX).exists():
+        pytest.skip(f"needs Firefox at {FIREFOX} (apt-get install firefox-esr)")
+    views = (
+        "overview",
+        "timeline",
+        "flame",
+        "sandwich",
+        "operators",
+        "source",
+        "memory",
+        "gpu",
+        "primitives",
+    )
+    done = subprocess.run(
+        [
+            *("node", "--experimental-websocket", "--no-warnings"),
+            *(str(ROOT / "tests" / "browser" / "firefox.mjs"), str(page), *views, "machine", "guide"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    results: dict[str, str] = json.loads(done.stdout)
+    assert len(results) == len(views) + 3
+    assert failures(results) == {}
+
+
 def test_two_recordings_are_compared(tmp_path: Path) -> None:
     sides = training_run(), training_run(seed=8, slow=10.0)
     told = comparison_of(*sides)
@@ -131,6 +212,7 @@ def test_a_real_gpu_trace(tmp_path: Path) -> None:
 
     write_report(open_any(data_file("traces/kineto_tb/resnet50_nw4_a.json.gz")), tmp_path / "gpu.html")
     assert failures(run_suite("gpu", tmp_path / "gpu.html")) == {}
+    assert failures(run_script("tasks.mjs", "gpu", str(tmp_path / "gpu.html"))) == {}
 
 
 def test_notes_and_idle_time_of_a_trace_of_two_ranks(tmp_path: Path) -> None:
@@ -139,7 +221,7 @@ def test_notes_and_idle_time_of_a_trace_of_two_ranks(tmp_path: Path) -> None:
     devices = VIEWS["gpu"].data(recording, ShowOptions())["devices"]
     told = {
         "notes": recording.meta.details["notes"],
-        "idle": [f"{d['idle_split_ms']['host']:.3g}" for d in devices],
+        "idle": [f"{d['idle_host_ms']:.3g}" for d in devices],
     }
     (tmp_path / "ranks.json").write_text(json.dumps(told))
     write_report(recording, tmp_path / "ranks.html")

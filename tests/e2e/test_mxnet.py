@@ -12,7 +12,7 @@ from sonde.store.reader import open_recording
 from tests.environments import python_of
 
 ROOT = Path(__file__).resolve().parents[2]
-STEPS = 120
+STEPS, BATCH = 60, 1024  # large batches: half a second in the kernels of either side
 WITHOUT_ONEDNN = (
     "MXNET_USE_ONEDNN=0\nMXNET_USE_MKLDNN=0\nMXNET_MKLDNN_ENABLED=0\nMXNET_STORAGE_FALLBACK_LOG_VERBOSE=0\n"
 )
@@ -30,6 +30,7 @@ def test_the_diff_of_onednn_and_plain_blas_names_both_kernels(tmp_path: Path) ->
     python = python_of("mxnet", "mxnet")
     (tmp_path / "blas.env").write_text(WITHOUT_ONEDNN)
     program = [python, str(ROOT / "examples" / "mxnet_mlp.py"), "--steps", str(STEPS)]
+    program += ["--batch", str(BATCH)]
     run = ("run", "--quiet", "--rate", "500", "--window", "all")
     sonde(tmp_path, *run, "-o", "onednn.sonde", "--", *program)
     sonde(tmp_path, *run, "--env-file", "blas.env", "-o", "blas.sonde", "--", *program)
@@ -40,7 +41,8 @@ def test_the_diff_of_onednn_and_plain_blas_names_both_kernels(tmp_path: Path) ->
         assert names.count("MXAutogradBackwardEx") == STEPS
     found = json.loads(sonde(tmp_path, "diff", "onednn.sonde", "blas.sonde", "--json").stdout)
     kernels = [row for row in found["rows"] if row["sure"] and row["source"] == "samples"]
-    appeared = [row["name"] for row in kernels if not row["a"] and row["b"]]
-    gone = [row["name"] for row in kernels if row["a"] and not row["b"]]
+    # A handful of samples may be on the other side: numpy calls the same OpenBLAS while it is set up.
+    appeared = [row["name"] for row in kernels if row["a"] < 0.02 * row["b"]]
+    gone = [row["name"] for row in kernels if row["b"] < 0.02 * row["a"]]
     assert any("sgemm" in name and "libopenblas" in name for name in appeared), appeared
     assert any("generated code" in name or "dnnl" in name or "jit" in name for name in gone), gone

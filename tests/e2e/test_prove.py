@@ -82,7 +82,7 @@ def test_a_budget_too_small_says_what_is_missing(slow: Path, tmp_path: Path) -> 
     done = sonde("prove", "--before", word, "--after", word, "--budget", "0.01", state=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "open" in done.stdout
-    assert "more pairs would tell" in done.stdout
+    assert "more pairs would settle it" in done.stdout
 
 
 def test_a_rule_that_found_nothing_is_named(tmp_path: Path, slow: Path) -> None:

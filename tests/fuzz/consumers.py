@@ -72,6 +72,7 @@ def _page(recording: Recording, rng: random.Random, folder: Path) -> None:
     asked = ReportOptions(
         no_source=rng.random() < 0.2, insights=said.insights, findings=said.findings,
         closing=said.closing,
+            headroom=said.headroom,
     )  # fmt: skip
     write_report(recording, folder / "page.html", asked)
 

@@ -13,6 +13,7 @@ from sonde.analyze.ranks.alignment import align
 from sonde.analyze.ranks.collectives import Collectives
 from sonde.analyze.ranks.comparison import GpuSummary, gpu_summary
 from sonde.analyze.ranks.summary import RankSummary, RankTables, summarise
+from sonde.rows import plain as as_json
 from tests.oracle.traces import MEGATRON, plain, trace
 
 TABLES = ("kernels", "launches", "ops", "marks", "memory")
@@ -64,14 +65,14 @@ def test_before_alignment_the_last_to_arrive_are_those_of_the_facts() -> None:
 
 
 def test_stragglers_are_overhead_bound_and_the_others_wait_for_them() -> None:
-    devices = {d["rank"]: d for d in together(MEGATRON).to_json()["devices"]}
+    devices = {d["rank"]: d for d in as_json(together(MEGATRON).answer())["devices"]}
     assert {r for r, d in devices.items() if d["bound"] == "overhead-bound"} == {0, 6}
     assert {d["bound"] for r, d in devices.items() if r not in (0, 6)} == {"communication-bound"}
     assert max(d["transfer_ms"] for d in devices.values()) < 55  # what is left when nobody waits
 
 
 def test_the_json_has_the_documented_keys() -> None:
-    said = json.loads(json.dumps(together(MEGATRON).to_json()))
+    said = json.loads(json.dumps(as_json(together(MEGATRON).answer())))
     assert {"devices", "stragglers"} <= set(said)
     keys = (
         "rank device events window_ms busy_ms idle_ms compute_ms communication_ms copy_ms overlap_ms "
@@ -168,3 +169,14 @@ def test_two_shifts_that_fit_alike_are_refused() -> None:
         )
 
     assert "not clear" in align({0: rank(0, 5), 1: rank(0, 4)}).refused
+
+
+def test_the_region_of_a_late_rank_is_named_and_annotations_are_no_operators() -> None:
+    """Rank 2 of a torchrec run sits in one region for a second, in which hardly an operator runs."""
+    found = together(
+        torchrec("sst_long_a2a_optimizer_2", "2404") + torchrec("sst_long_a2a_optimizer_2", "2405")
+    )
+    (late,) = found.stragglers
+    assert late.rank == 2
+    assert "operators on the CPU meanwhile 5.2% (5.4%)" in late.evidence
+    assert "the host was in '# running sparse arch' 85.6% of it (3.7%)" in late.evidence

@@ -156,11 +156,70 @@ def test_an_unwind_entry_that_leads_back_to_itself_ends(program: Program, tmp_pa
     assert (log.samples.walk_end == 5).sum() > 30
 
 
+LISTS = """
+import os, resource, sys, threading, time
+def is_open(number):
+    try: os.fstat(number)
+    except OSError: return False
+    return True
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: sum(range(1000))
+def list_after(seconds):
+    burn(seconds)
+    os.write(1, b"%d\\n" % sum(map(is_open, range(3, 512))))
+"""
+
+LISTS_EARLY = f"""{LISTS}
+list_after(0)
+threads = [threading.Thread(target=list_after, args=(0.1,)) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+if os.fork() == 0:
+    list_after(0.05)
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "rate_hz"), [("timer+kernel", 100), ("perf+kernel", 1000), ("perf+timer", 1000)]
+)
+def test_a_program_that_lists_its_descriptors_meets_none_of_ours(engine: str, rate_hz: int) -> None:
+    """CPython's test_pass_fds_redirected does so in a child. Threads and the child use less CPU time than
+    kWithoutDescriptorNs."""
+    result = run(
+        [sys.executable, "-c", LISTS_EARLY], rate_hz=rate_hz, engine=engine, preexec_fn=_few_descriptors
+    )
+    assert (result.code, result.output, result.errors) == (0, "0\n" * 5, "")
+    assert ticks(result.main()) > 0.2 * rate_hz * 0.3
+
+
+CLOSED_LATE = f"""{LISTS}
+list_after(0.8)
+os.closerange(3, 512)
+list_after(1.0)
+"""
+
+
+@pytest.mark.parametrize("rate_hz", [100, 1000])
+def test_a_program_that_closes_our_descriptor_is_sampled_without(rate_hz: int) -> None:
+    result = run([sys.executable, "-c", CLOSED_LATE], rate_hz=rate_hz, preexec_fn=_few_descriptors)
+    log = result.main()
+    had_one = "1" if log.header.engine != "timer" else "0"
+    assert (result.code, result.output.split(), result.errors) == (0, [had_one, "0"], "")
+    assert weights_s(log) == pytest.approx(cpu_s(log), rel=0.02)
+    if log.header.engine.endswith("+kernel"):
+        assert ticks(log) > 0.5 * 1.8 * rate_hz
+        assert log.samples.weight_ns.max() < 0.3e9
+
+
 PERF_CLOSED = """
 import os, resource, sys, threading, time
 limit = resource.getrlimit(resource.RLIMIT_NOFILE)
 started, go = threading.Event(), threading.Event()
 def work():
+    while time.thread_time() < 0.7: sum(range(1000))  # until it has one
     started.set(); go.wait()
 thread = threading.Thread(target=work); thread.start(); started.wait()
 os.closerange(3, limit[0] + 16384)
@@ -182,3 +241,32 @@ def test_a_descriptor_that_became_the_programs_is_not_closed(tmp_path: Path) -> 
 def test_the_limit_of_descriptors_stays_the_programs(program: Program) -> None:
     result = run([program("watches_limit"), "3000"], rate_hz=100)
     assert (result.output, result.code) == ("changed 0 times\n", 0)
+
+
+NAMESPACES = """
+import ctypes, os, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: sum(range(1000))
+def say(what, result): print(what, result, ctypes.get_errno() if result else 0, flush=True)
+burn(0.2)
+mounts = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+say("setns", libc.setns(mounts, 0x20000))
+say("unshare", libc.unshare(0x10000000))
+say("nonsense", libc.unshare(0x12345))
+burn(0.3)
+go = threading.Event()
+thread = threading.Thread(target=go.wait); thread.start()
+say("with a thread of its own", libc.unshare(0x10000000))
+go.set(); thread.join()
+"""
+
+
+def test_namespaces_for_one_thread_alone_open_beside_ours() -> None:
+    """The kernel refuses a user namespace (setns: also mounts) to a process of more than one thread."""
+    plain = subprocess.run([sys.executable, "-c", NAMESPACES], capture_output=True, text=True)
+    result = run([sys.executable, "-c", NAMESPACES], rate_hz=1000)
+    assert (result.code, result.output, result.errors) == (plain.returncode, plain.stdout, plain.stderr)
+    assert sum(weights_s(log) for log in result.logs()) == pytest.approx(result.cpu_s, rel=0.05)
+    assert sum(ticks(log) for log in result.logs()) > 250

@@ -88,7 +88,7 @@ def test_the_libraries_bring_no_runtime_of_the_building_machine(wheel: Path, tmp
         pytest.skip("needs readelf")
     zipfile.ZipFile(wheel).extractall(tmp_path)
     libraries = sorted((tmp_path / "sonde" / "_native").glob("*.so"))
-    assert len(libraries) == 5
+    assert len(libraries) == 6
     for library in libraries:
         needed = [x for x in run("readelf", "-d", library).stdout.splitlines() if "(NEEDED)" in x]
         assert needed

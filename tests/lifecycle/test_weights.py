@@ -140,8 +140,7 @@ def test_short_threads_are_counted_even_when_never_sampled(program: Program) -> 
 def test_few_descriptors_are_left_to_the_program(program: Program) -> None:
     result = run(["sh", "-c", f"ulimit -n 40; exec {program('small_stacks')} 20 0.05"], rate_hz=1000)
     check_sum(result)
-    if result.main().header.engine != "timer":
-        assert losses(result.main())["perf_scarce"] >= 5
+    assert "perf_scarce" not in losses(result.main()), "short threads need none"
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -195,3 +195,32 @@ assert sys.gettrace() is mine
     ops = done.framework().tables["ops"]
     assert len(ops) > 0
     assert set(ops.array("line").tolist()) == {-1}
+
+
+def test_a_window_in_a_loop_that_ends_closes_before_the_steps_that_follow(tmp_path: Path) -> None:
+    """Data is read in a loop, long enough to look like a program without steps; then training begins."""
+    done = run(
+        tmp_path,
+        LOOP
+        + """
+from torch._C._autograd import _profiler_enabled
+def read():
+    for _ in range(4000):
+        sum(range(200_000))
+        if _profiler_enabled():
+            break
+read()
+for epoch in range(8):
+    for x, y in data:
+        step(x, y)
+""",
+        window="auto",
+    )
+    assert (done.code, done.stderr) == (0, "")
+    told = [json.loads(line) for line in next(done.raw.glob("*.windows.jsonl")).read_text().splitlines()]
+    assert told[0]["reason"] == "loop"
+    tables = done.framework().tables
+    ops, marks = tables["ops"], tables["marks"]
+    assert marks.text("kind").tolist().count("step") == 40
+    within = ops.array("start_ns") < told[0]["end_ns"]
+    assert int((ops.text("name").equals("Optimizer.step#SGD.step") & within).sum()) <= 1

@@ -28,7 +28,7 @@ def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
     library = tmp_path_factory.mktemp("harness") / "libharness.so"
     processor = agent / "arch/x86_64"
     sources = [HERE / "harness.cpp", agent / "common/guarded_memory.cpp", agent / "common/hot_memory.cpp"]
-    sources += [processor / "context.cpp"]
+    sources += [processor / "context.cpp", processor / "jumps.cpp"]
     names = (
         "code_table",
         "eval_cold",

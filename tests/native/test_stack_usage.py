@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import shutil
 import subprocess
@@ -14,12 +15,13 @@ from sonde.native import agent_path
 
 ROOT = Path(__file__).parents[2]
 HEADER = ROOT / "native/agent/signals/alternate_stack.h"
+ARCH = ROOT / "native/agent/arch" / platform.machine()
 
 pytestmark = pytest.mark.skipif(shutil.which("objdump") is None, reason="needs objdump")
 
 
 def check(header: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, ROOT / "native/stack_usage.py", agent_path(), header]
+    command = [sys.executable, ROOT / "native/stack_usage.py", agent_path(), header, ARCH]
     return subprocess.run(command, capture_output=True, text=True)
 
 

@@ -14,6 +14,8 @@ def _tables(primitives: int, ops: int) -> dict[str, Table]:
         "losses": build.table("losses"),
         "marks": build.table("marks"),
         "counters": build.table("counters"),
+        "samples": build.table("samples"),
+        "threads": build.table("threads"),
     }
 
 

@@ -132,3 +132,20 @@ def test_without_blocks_handlers_thread_and_kernel_are_added_up() -> None:
 
 def test_nothing_is_known_without_figures() -> None:
     assert overhead_of(NOTHING, build.empty("marks"), 10**9).share is None
+
+
+def test_what_the_windows_cost_is_part_of_it() -> None:
+    counters = counters_of(agent_handler_ns=3e6, agent_background_cpu_ns=2e6, agent_samples=0)
+    windows: list[Row] = [
+        ("window", 0, 0, None),  # it opened
+        ("window", 0, 100, '{"steps": 3, "cost_ns": 30000000}'),
+        ("window", 200, 300, '{"steps": 3, "cost_ns": 10000000}'),
+        ("step", 200, 300, '{"cost_ns": 10000000}'),
+        ("window", 400, 500, '{"cost_ns": -5}'),
+    ]
+    found = overhead_of(counters, marks_of(windows), 10**9, "timer+kernel")
+    assert found.share == pytest.approx(0.045)
+    assert found.windows == pytest.approx(0.04)
+    assert overhead_of(NOTHING, marks_of(run_of(40, cost=0.02) + windows), 10**9).share == pytest.approx(
+        0.06, abs=1e-3
+    )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from sonde.analyze.account.places import places_of
 from sonde.analyze.samples.own_lines import is_own, own_lines
-from sonde.columns import Table
+from sonde.analyze.samples.stack_index import StackIndex
+from sonde.columns import Table, Text
 from sonde.store import build
 
 
@@ -76,3 +79,24 @@ def test_a_line_with_nearly_all_time_shows_the_library_lines_below_it() -> None:
 )
 def test_programs_that_are_no_files_have_lines(file: str, carried: set[str], own: bool) -> None:
     assert is_own("python", file, native=False, carried=carried) is own
+
+
+def test_a_program_without_debug_information_has_its_functions() -> None:
+    frames, stacks, samples = tables(
+        (("native", "_start", None, -1), ("native", "main", None, -1), ("native", "at::mm", None, -1)),
+        (("native", "_start", None, -1), ("native", "main", None, -1), ("native", "Net::forward", None, -1)),
+    )
+    libraries = ["libtorch_cpu.so" if name == "at::mm" else "vae" for name in frames.text("name").tolist()]
+    frames = frames.with_columns(library=Text.of(libraries))
+    found = own_lines(frames, stacks, samples, carried=())
+    assert found.functions
+    assert found.rows == [("main", 10), ("Net::forward", 10)]
+    places = places_of(StackIndex(frames, stacks), np.ones(len(stacks)))
+    assert [places.all[places.of_stack[s]].label for s in samples.array("stack")] == ["main", "Net::forward"]
+
+
+def test_sondes_own_files_inside_the_program_are_no_lines_of_the_user() -> None:
+    """In a clone they are no site-package."""
+    for file in ("redact.py", "rawfolder.py", "__init__.py", "record/inside/session.py"):
+        assert not is_own("python", f"/home/me/sonde/{file}", False, ())
+    assert is_own("python", "/home/me/sonde-experiments/train.py", False, ())

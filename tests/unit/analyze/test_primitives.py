@@ -135,7 +135,7 @@ def test_classes_of_reorders(layouts: str, expected: str) -> None:
 def test_training_without_channels_last_reorders_weights_and_activations() -> None:
     table = onednn_log.read(DATA / "torch_2.13_training.log.gz").table("primitives")
     found = analysis.reorders(table)
-    assert {"weights", "activations"} <= set(found.text("class").tolist())
+    assert {"weights", "activations"} <= set(found.text("what").tolist())
     work = table.take(analysis.executed(table) & table.text("kind").equals("reorder"))
     assert found.array("total_ms").sum() == pytest.approx(work.array("time_ms").sum())
 

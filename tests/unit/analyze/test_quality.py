@@ -10,6 +10,10 @@ import pytest
 from sonde.analyze.recording.quality import PerSample, quality
 from sonde.columns import Table, Text
 from sonde.store import build
+from sonde.store.meta import Meta
+from sonde.store.recording import Recording
+from sonde.views import VIEWS
+from sonde.views.options import ShowOptions
 
 AGENT = {
     "handler_ns": 3e6,
@@ -121,7 +125,8 @@ def test_cpu_time_counts_residuals_and_not_waits() -> None:
 
 
 def test_the_object_has_the_documented_keys_and_no_nan() -> None:
-    text = json.dumps(quality(tables()).as_json(), allow_nan=False)
+    recording = Recording(Meta(), tables())
+    text = json.dumps(VIEWS["quality"].data(recording, ShowOptions()), allow_nan=False)
     data = json.loads(text)
     assert set(data) >= {"samples", "duration_s", "cpu_s", "lost", "overhead", "attributed"}
     assert set(data["attributed"]) == {"all", "jit", "workers"}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sonde.analyze.samples.stacks import hot_frames, top_down
+import numpy as np
+
+from sonde.analyze.samples.stacks import hot_frames, summed_by, top_down
 from sonde.columns import Table, Text
 from sonde.store import build
 
@@ -63,3 +65,13 @@ def test_small_paths_are_dropped_on_demand() -> None:
         (tree,) = tree.sorted_children()
         path.append(tree.label)
     assert path == ["main", "eval", "f (b.py:7)", "f (b.py:7)", "wo;rk"]
+
+
+def test_totals_count_recursion_once() -> None:
+    """a ─ b ─ a ─ c, and b beside the first: a is on top of itself, and counts once."""
+    parent, key = np.array([-1, 0, 1, 2, -1]), np.array([0, 1, 0, 2, 1])
+    weight, count = np.array([1, 2, 4, 8, 16]), np.array([1, 1, 1, 1, 2])
+    own, total, behind = summed_by(parent, key, weight, count, 3)
+    assert own.tolist() == [5, 18, 8]
+    assert total.tolist() == [15, 30, 8]
+    assert behind.tolist() == [4, 5, 1]

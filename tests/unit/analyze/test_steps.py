@@ -130,3 +130,43 @@ def test_a_small_model_in_a_long_loop_has_long_steps() -> None:
     assert (ends[:-1] == start[1:]).all()  # 0.15 ms of model, 80 ms of loop: the loop is the step
     pause = np.append(start, start[-1] + 80_000_000 * 30)
     assert until_next(pause, pause + 150_000, build.empty("marks"))[-2] == pause[-2] + 150_000
+
+
+def test_on_a_busy_machine_phases_are_divided_by_samples() -> None:
+    """Each step computes 6 ms forward and 4 ms backward, then loses 30 ms at the same place: between the two."""
+    ms, steps = 1_000_000, 60
+    marks, samples = [], []
+    for i in range(steps):
+        at = i * 40
+        marks += [
+            ("step", "train", at, at + 40),
+            ("phase", "forward", at, at + 6),
+            ("phase", "backward", at + 36, at + 40),
+        ]
+        samples += [(at + 1, "running", None, 3), (at + 4, "running", None, 3), (at + 37, "running", None, 4)]
+        samples += [(at + 6, "waiting", "preempted", 30)]
+    samples.sort()
+    table = build.table(
+        "marks",
+        process=[0] * len(marks),
+        thread=[0] * len(marks),
+        kind=[m[0] for m in marks],
+        name=[m[1] for m in marks],
+        number=list(range(len(marks))),
+        start_ns=[m[2] * ms for m in marks],
+        end_ns=[m[3] * ms for m in marks],
+    )
+    seen = build.table(
+        "samples",
+        time_ns=[s[0] * ms for s in samples],
+        thread=[0] * len(samples),
+        stack=[-1] * len(samples),
+        state=[s[1] for s in samples],
+        reason=[s[2] for s in samples],
+        weight_ns=[s[3] * ms for s in samples],
+    )
+    threads = build.table("threads", thread=[0], process=[0], kind=["main"])
+    (report,) = step_reports(table, seen, threads)
+    assert report.median_ns == pytest.approx(10 * ms, rel=0.05)
+    assert report.phase_ns["forward"] == pytest.approx(0.6 * report.median_ns)
+    assert report.phase_ns["backward"] == pytest.approx(0.4 * report.median_ns)

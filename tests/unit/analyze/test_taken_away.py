@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonde.analyze.recording.taken_away import disturbed_windows, levelled, pieces_of, taken_away
+from sonde.analyze.recording.taken_away import (
+    DisturbedWindows,
+    disturbed_windows,
+    levelled,
+    pieces_of,
+    taken_away,
+)
 from sonde.analyze.steps.program import step_reports
 from sonde.columns import Table
 from sonde.store import build
@@ -61,7 +67,7 @@ def test_a_stretch_holds_its_part_of_the_looks_it_covers() -> None:
         500 * MS,
         pytest.approx(37.5 * MS),
         75 * MS,
-        100 * MS,  # a piece of 300 ms covers all of a stretch inside it, and no more
+        60 * MS,  # 300 ms do not fit into a short look: it was one of half a second
         0,
     ]
     assert pieces_of(waits([(0, 75)], "lock"), 0).total_ns == 0
@@ -112,7 +118,7 @@ def test_windows_say_how_much_was_taken_from_them_and_quotas_are_named() -> None
     found = disturbed_windows(
         marks("window", [None, '{"taken_share":0.05}', '{"taken_share":0.7}', "[", "3"])
     )
-    assert found == {"count": 2, "disturbed": 1, "most_taken": 0.7}
+    assert found == DisturbedWindows(count=2, disturbed=1, most_taken=0.7)
     assert disturbed_windows(marks("window", [None])) is None
     samples = waits([(i * 100, 50) for i in range(40)])
     said = taken_away(samples, THREADS, marks("settings", ['{"scheduling":{"throttled_s":1.9}}', "{}"]))

@@ -81,3 +81,26 @@ def test_where_all_calls_are_alike_all_give_the_same_share() -> None:
         kind=["op"] * 10,
     )
     assert taken_from_calls(ops, waits([(0, 75)])).tolist() == pytest.approx([7.5 * MS] * 10, rel=1e-6)
+
+
+def test_parts_of_a_call_before_and_after_a_callee_are_not_alike() -> None:
+    """A convolution asks for memory first: what comes before is short, and no measure for what comes after."""
+    start, rows = 0, []
+    for i in range(20):
+        length = 400 * US + (20 * MS if i == 7 else 0)
+        rows.append(("conv", start, start + length, -1))
+        rows.append(("empty", start + 5 * US, start + 6 * US, len(rows) - 1))
+        start += length
+    ops = build.table(
+        "ops",
+        op=np.arange(len(rows)),
+        thread=np.zeros(len(rows), np.int32),
+        start_ns=[r[1] for r in rows],
+        end_ns=[r[2] for r in rows],
+        parent=[r[3] for r in rows],
+        name=[r[0] for r in rows],
+        kind=["op"] * len(rows),
+    )
+    taken = taken_from_calls(ops, waits([(0, 20)]))
+    assert taken[14] > 0
+    assert not np.delete(taken, 14).any()

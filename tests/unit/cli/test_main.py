@@ -86,7 +86,7 @@ def test_pack_never_overwrites(folder: Path, capsys: pytest.CaptureFixture[str])
     assert main(["pack", str(folder)]) == 0
     assert sorted(p.name for p in folder.parent.iterdir()) == ["a-2.sonde.zip", "a.sonde", "a.sonde.zip"]
     assert main(["pack", str(folder), "-o", str(folder.parent / "a.sonde.zip")]) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     packed = folder.parent / "a.sonde.zip"
     assert main(["pack", "--unpack", str(packed), "-o", str(folder.parent / "b.sonde")]) == 0
     assert main(["show", str(folder.parent / "b.sonde"), "losses"]) == 0

@@ -47,7 +47,7 @@ def test_the_kernel_list_is_as_long_as_was_asked(trace: Path, capsys: pytest.Cap
 def test_an_option_that_a_view_does_not_take_is_refused_by_name(
     trace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    values = {"limit": "3", "thread": "1", "native": None, "against": str(trace)}
+    values = {"limit": "3", "thread": "1", "native": None, "whole": None, "against": str(trace)}
     for view, known in VIEWS.items():
         for option in OPTIONS:
             if option in known.takes:

@@ -150,7 +150,7 @@ def test_unlike_recordings_are_named() -> None:
     told = likeness([a], [other])
     assert told.unlike == [
         "sampling rate: 1000.0 Hz in train.py, 99.0 Hz in train.py",
-        "deep windows: auto in train.py, none in train.py",
+        "profiling windows: auto in train.py, none in train.py",
     ]
     changed = likeness([a], [record(program(), environment={"OMP_NUM_THREADS": "2"})])
     assert (changed.unlike, changed.changed) == ([], ["OMP_NUM_THREADS: not set → 2"])

@@ -87,3 +87,11 @@ def test_two_steps_of_a_trace_are_not_taken_for_certain() -> None:
     assert judged([a], [b]).word == "inconclusive"
     many = (Pace(np.full(40, ms), np.empty(0), 0.0) for ms in (137.0, 111.0))
     assert judged([next(many)], [next(many)]).word == "faster"
+
+
+def test_more_cpu_time_where_more_was_taken_is_no_verdict_from_one_run_each() -> None:
+    """Seen: the same convolutions took 20 % more CPU time where others had 64 % of it, beside 36 % of it."""
+    rng = np.random.default_rng(5)
+    a, b, beside = run(rng, 10.0, 0.36, 0.0), run(rng, 12.2, 0.64, 0.0), run(rng, 12.2, 0.36, 0.0)
+    assert judged([a], [b]).word == "inconclusive"
+    assert judged([a], [beside]).word == "slower"

@@ -72,6 +72,14 @@ def test_the_start_of_a_thread_is_machinery_with_and_without_qualified_names(nam
     assert not python_is_runtime(name, "/home/me/model.py")
 
 
+def test_decorators_of_the_optimizer_only_pass_a_call_on() -> None:
+    file = "/venv/site-packages/torch/optim/optimizer.py"
+    assert python_is_runtime("Optimizer.profile_hook_step.<locals>.wrapper", file)
+    assert python_is_runtime("wrapper", file)  # 3.10
+    assert not python_is_runtime("Optimizer.zero_grad", file)
+    assert not python_is_runtime("wrapper", "/home/me/torch_helpers/optimizer.py")
+
+
 def test_an_evaluation_frame_that_has_not_begun_stays_native() -> None:
     log = LogBuilder()
     python = log.python("<module>", entry=("<module>",))

@@ -65,5 +65,5 @@ def test_begin_without_end_is_counted_and_a_cut_file_is_refused(tmp_path: Path) 
     assert found.table("ops").text("name").tolist() == ["B"]
     assert found.table("losses").array("count").tolist() == [1]
     path.write_text(path.read_text()[:-20])
-    with pytest.raises(InputError, match="not a whole MXNet trace"):
+    with pytest.raises(InputError, match="not a complete MXNet trace"):
         mxnet_trace.read(path)

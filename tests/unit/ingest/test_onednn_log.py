@@ -204,7 +204,11 @@ def test_sniffing_knows_logs_from_other_files() -> None:
 LINES = [line for path in [VERSIONS, *TORCH[:2]] for line in text_of(path).splitlines() if "verbose" in line]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(data=st.data())
 def test_damaged_logs_never_crash_and_never_lose_a_line_in_silence(
     tmp_path: Path, data: st.DataObject
@@ -229,7 +233,7 @@ def test_damaged_logs_never_crash_and_never_lose_a_line_in_silence(
     assert len(primitives) + other <= len(lines) * 2
     # Equal headers count once, so this is an upper bound of what may be missing.
     assert len(primitives) + other + headers >= len(lines) - sum(b"info" in x or b"MKL" in x for x in lines)
-    ends = {float(x) for line in lines for x in re.findall(rb"[\d.]+(?:e-?\d+)?", line) if _is_float(x)}
+    ends = {float(x) for line in lines for x in re.findall(rb"[\d.]+(?:e[+-]?\d+)?", line) if _is_float(x)}
     for time_ms, library in zip(
         primitives.array("time_ms"), primitives.text("library").tolist(), strict=True
     ):
@@ -258,7 +262,28 @@ def test_windows_line_ends_change_nothing(tmp_path: Path) -> None:
     assert times[0] == times[1]
 
 
-@pytest.mark.parametrize("text", ["nan", "inf", "1_0", " 1", "1 ", "", "0x1p3", "1e", "--1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nan",
+        "inf",
+        "1_0",
+        " 1",
+        "1 ",
+        "",
+        "0x1p3",
+        "1e",
+        "--1",
+        "+1",
+        "-0",
+        "-1",
+        ".5",
+        "5.",
+        "1.2.3",
+        "e+5",
+        "1e400",
+    ],
+)
 def test_a_time_that_printf_never_writes_is_not_a_time(tmp_path: Path, text: str) -> None:
     line = "onednn_verbose,v1,primitive,exec,cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,2x3,"
     path = tmp_path / "log"
@@ -266,3 +291,15 @@ def test_a_time_that_printf_never_writes_is_not_a_time(tmp_path: Path, text: str
     recording = onednn_log.read(path)
     assert recording.table("primitives").array("time_ms").tolist() == [0.5]
     assert losses(recording) == {"unparsed_line": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "time_ms"), [("0.25", 0.25), ("12", 12.0), ("1.5e-05", 1.5e-05), ("1.23457e+06", 1234570.0)]
+)
+def test_times_are_read_in_every_form_that_printf_writes(tmp_path: Path, text: str, time_ms: float) -> None:
+    line = "onednn_verbose,v1,primitive,exec,cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,2x3,"
+    path = tmp_path / "log"
+    path.write_text(f"{line}{text}\n")
+    recording = onednn_log.read(path)
+    assert recording.table("primitives").array("time_ms").tolist() == [time_ms]
+    assert losses(recording) == {}

@@ -228,7 +228,7 @@ def test_two_runs_in_a_folder_are_both_to_be_had(tmp_path: Path) -> None:
     ]
     with pytest.raises(UsageError, match="there is no run 3: the folder holds 2 runs"):
         open_folder(folder, run=3)
-    with pytest.raises(UsageError, match="chooses among the runs in a folder"):
+    with pytest.raises(UsageError, match="selects a run in a folder of traces"):
         open_any(folder / "rankfirst_0.json", run=1)
 
 

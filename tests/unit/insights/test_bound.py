@@ -110,3 +110,20 @@ def test_other_kernels_are_memory_bound_only_where_bytes_at_the_roof_say_so() ->
 
     assert judged(1e15) == "kernel-bound"  # memory that fast is never the limit
     assert judged(1e5) == "memory-bound"
+
+
+def test_a_run_that_did_nothing_but_import_is_not_judged_and_says_so() -> None:
+    tables = {t.name: t for t in training_run().tables()}
+    tables["marks"] = tables["marks"].take(np.zeros(0, np.int64))
+    frames = tables["frames"]
+    text = type(frames.text("name"))
+    tables["frames"] = frames.with_columns(
+        layer=text.full(len(frames), "python"),
+        name=text.full(len(frames), "_find_and_load"),
+        file=text.full(len(frames), "<frozen importlib._bootstrap>"),
+    )
+    recording = Recording(training_run().meta, tables)
+    answer = VIEWS["verdict"].data(recording, ShowOptions())
+    assert answer["word"] is None
+    assert "nothing but start" in answer["sentence"]
+    assert "nothing but start" in VIEWS["account"].data(recording, ShowOptions())["missing"]

@@ -94,17 +94,17 @@ def test_spending_never_exceeds_the_share_by_more_than_the_first_window(
     assert budget.spent_s <= share * cpu + first + 1e-9
 
 
-def test_a_short_program_gets_one_step_after_a_second_of_work_though_the_share_is_too_small() -> None:
+def test_a_short_program_gets_two_steps_soon_though_the_share_is_too_small() -> None:
     budget = Budget(0.02, modules=100)
     for _ in range(4):
-        budget.step(0.2)
-    assert budget.steps_to_record(lambda: 1.0) == 0  # 0.8 s of work: the share of 1 s of CPU time is 20 ms
+        budget.step(0.09)
+    assert budget.steps_to_record(lambda: 1.0) == 0  # 0.36 s of work: the share of 1 s of CPU time is 20 ms
     for _ in range(3):
-        budget.step(0.2)
-    assert budget.steps_to_record(lambda: 2.0) == 1
+        budget.step(0.09)
+    assert budget.steps_to_record(lambda: 2.0) == 2
     budget.window(1, 0.05, 0.05)
     for _ in range(100):
-        budget.step(0.2)
+        budget.step(0.09)
     assert budget.steps_to_record(lambda: 3.0) == 0  # those after it keep to the share
 
 
@@ -113,3 +113,14 @@ def test_a_very_large_model_waits_for_its_share() -> None:
     for _ in range(10):
         budget.step(0.5)
     assert budget.steps_to_record(lambda: 6.0) == 0
+
+
+def test_the_first_window_waits_for_two_steps_where_they_are_cheap() -> None:
+    budget = Budget(0.02, modules=100)
+    for _ in range(4):
+        budget.step(0.01)
+    one_s = budget.expected_s(1)
+    assert budget.steps_to_record(lambda: 1.1 * one_s / 0.02) == 0  # allowed one: it shows no change
+    assert budget.expected_s(2) < 0.3
+    budget.step(0.01)
+    assert budget.steps_to_record(lambda: 1.1 * budget.expected_s(2) / 0.02) == 2

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from sonde.ingest.observers.events import Events
+from sonde.ingest.observers.found_steps import found_steps
+from sonde.record.inside.events import BACKWARD, FORWARD
 from sonde.record.inside.steps import StepTracker
 
 
@@ -114,3 +119,14 @@ def test_a_program_that_never_steps_emits_nothing() -> None:
     program.backward()
     program.tracker.finish()
     assert program.steps == []
+
+
+def test_weights_that_are_updated_by_hand_make_whole_steps() -> None:
+    """The first step has its forward pass, each later one lasts from backward pass to backward pass."""
+    rows = [(FORWARD, 10, 15), (BACKWARD, 15, 20), (FORWARD, 22, 25), (BACKWARD, 25, 30)]
+    code, start, end = (np.array(column) for column in zip(*rows, strict=True))
+    same = np.ones(len(rows), np.int64)
+    found = found_steps(Events(same, code, start, end, same, same))
+    assert found is not None
+    name, began, ended, _ = found
+    assert (name, began.tolist(), ended.tolist()) == ("train", [10, 20], [20, 30])

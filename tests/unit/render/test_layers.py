@@ -15,6 +15,7 @@ from sonde.render.html.layers import (
     OPERATOR,
     OTHER,
     PYTHON,
+    SYSTEM,
     function_class,
     stack_classes,
 )
@@ -31,10 +32,11 @@ from sonde.render.html.layers import (
         ("native", "at::native::add_kernel", "libtorch_cpu.so", KERNEL),
         ("native", "at::native::resize_output", "libtorch_cpu.so", OPERATOR),
         ("native", "mkl_blas_avx512_sgemm_kernel", "libtorch_cpu.so", KERNEL),
+        ("native", "vmsSqrt", "libtorch_cpu.so", KERNEL),
         ("native", "__memmove_avx512_unaligned", "libc.so.6", NEUTRAL),
         ("native", "do_spin", "libgomp.so.1", NEUTRAL),
         ("jit", "brgemm_kernel_t", "", KERNEL),
-        ("kernel", "page_fault", "", OTHER),
+        ("kernel", "page_fault", "", SYSTEM),
         ("op", "aten::add", "", OPERATOR),
     ],
 )

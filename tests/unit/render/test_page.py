@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+from typing import get_args
 
 import pytest
 
-from sonde.render.text.page import Column, Page, bar, sparkline
+from sonde.render.text.cell_width import cell_len, cut
+from sonde.render.text.page import STYLES, Column, Page, Style, bar, sparkline
 from sonde.render.text.units import milliseconds, percent, size
 
 
@@ -77,3 +79,46 @@ def test_columns_that_can_be_spared_leave_a_narrow_terminal_first() -> None:
     assert seen[80] == ["Name", "Self", "Share", "of", "it", "Memory"]
     assert seen[52] == ["Name", "Self", "Memory"]
     assert seen[40] == ["Name", "Self"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_colour_unless_it_asks_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for value, styled in ((None, True), ("", True), ("1", False)):
+        if value is None:
+            monkeypatch.delenv("NO_COLOR", raising=False)
+        else:
+            monkeypatch.setenv("NO_COLOR", value)
+        stream = Terminal()
+        page = Page(stream, width=40)
+        page.heading("Head")
+        page.table([Column("name"), Column("n", right=True)], [["a", 1]])
+        assert ("\x1b[1mHead\x1b[0m" in stream.getvalue()) == styled
+        assert ("\x1b" in stream.getvalue()) == styled
+
+
+def test_every_style_has_a_code() -> None:
+    assert set(STYLES) == set(get_args(Style))  # mypy holds callers to these names
+    stream = Terminal()
+    page = Page(stream, width=40)
+    for style in get_args(Style):
+        page.line("x", style=style)
+    assert stream.getvalue().count("x") == len(STYLES)
+
+
+def test_a_terminal_wraps_between_words_and_keeps_the_indent() -> None:
+    stream = Terminal()
+    Page(stream, width=20).line("  one two three four five six")
+    assert stream.getvalue() == "  one two three four\n  five six\n"
+
+
+def test_wide_characters_take_two_columns_and_are_not_cut_in_half() -> None:
+    stream = io.StringIO()
+    Page(stream).table([Column("name"), Column("n", right=True)], [["日本", 1], ["abcd", 22]])
+    assert stream.getvalue().splitlines() == ["name   n", "日本   1", "abcd  22"]
+    assert cut("日本語", 3) == "日 "
+    assert cell_len("e\u0301") == 1

@@ -16,7 +16,9 @@ from sonde.store.meta import Meta
 from sonde.store.recording import Recording
 from sonde.views import VIEWS
 from sonde.views.options import ShowOptions
+from sonde.views.tabular import view_columns
 from tests.fixtures.device_run import device_run
+from tests.fixtures.made_job import job_run
 from tests.unit.render.reading import decode
 
 
@@ -29,15 +31,23 @@ def page_of(recording: Recording, level: int = 0) -> dict[str, Any]:
 def test_devices_and_their_idle_time_are_those_of_show_gpu_however_much_is_pruned(level: int) -> None:
     recording = device_run()
     said = VIEWS["gpu"].data(recording, ShowOptions())["devices"]
-    told = page_of(recording, level)["facts"]["devices"]
-    assert len(said) == len(told) == 2
-    for text, page in zip(said, told, strict=True):
-        assert (page["device"], page["events"]) == (text["device"], text["events"])
-        for name in ("window", "busy", "idle", "compute", "communication", "copy", "overlap"):
-            assert page[name] / 1e6 == pytest.approx(text[f"{name}_ms"]), name
-        split = {cause: page[f"idle_{cause}"] / 1e6 for cause in ("host", "kernel", "sync", "other")}
-        assert split == pytest.approx(text["idle_split_ms"])
-        assert sum(split.values()) == pytest.approx(text["idle_ms"])
+    told = page_of(recording, level)["facts"]["answers"]["gpu"]["devices"]
+    assert len(said) == 2
+    assert told == said
+    for row in told:
+        split = sum(row[f"idle_{cause}_ms"] for cause in ("host", "kernel", "sync", "other"))
+        assert split == pytest.approx(row["idle_ms"])
+
+
+@pytest.mark.parametrize("name", [name for name, view in VIEWS.items() if view.tab])
+def test_the_rows_of_a_plain_tab_are_in_the_page(name: str) -> None:
+    recording = job_run()
+    rows = VIEWS[name].data(recording, ShowOptions(whole=True))[VIEWS[name].rows]
+    table = page_of(recording)["columns"][f"answer.{name}"]
+    assert rows
+    assert {len(column) for column in table.values()} == {len(rows)}
+    assert set(table) == {column.key for column in view_columns(name)}
+    assert list(table["calls"]) == [row["calls"] for row in rows]
 
 
 def test_notes_are_facts_of_the_page() -> None:

@@ -80,7 +80,7 @@ def test_work_is_held_against_the_roofs_recorded_with_it(lstm: Recording) -> Non
 
 
 def test_work_of_another_machine_is_not_held_against_this_one(lstm: Recording, tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentLacks, match="no roof of the machine that this ran on"):
+    with pytest.raises(EnvironmentLacks, match="no roofline was measured for the machine that this ran on"):
         VIEWS["roofline"].data(lstm, ShowOptions())
     elsewhere = Recording(
         Meta(machine={"id": "other", "cpu": "EPYC"}), {"primitives": lstm.table("primitives")}

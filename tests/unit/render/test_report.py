@@ -167,8 +167,9 @@ def test_the_page_ends_its_insights_with_what_is_left_or_that_there_is_nothing(t
     said = judged(training_run())
     assert said.closing is not None
     assert said.closing.endswith("rules looked.")
+    claims = [card for card in said.insights if not card["pointer"]]
     assert said.closing.startswith(
-        ("Nothing", "No finding") if not said.insights else "The median step takes"
+        ("Nothing", "No finding", "No rule") if not claims else "A steady step takes"
     )
     write_report(training_run(), tmp_path / "r.html", ReportOptions(closing=said.closing))
     assert read_page(tmp_path / "r.html")["facts"]["closing"] == said.closing

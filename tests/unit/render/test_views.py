@@ -6,6 +6,7 @@ import io
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sonde.errors import UsageError
@@ -73,6 +74,30 @@ def test_ops_without_recorded_calls_come_from_stacks() -> None:
     assert "From sampled stacks" in text
     with pytest.raises(UsageError, match="--by shape"):
         view("ops", Recording(Meta(), tables), by="shape")
+
+
+def test_ops_from_stacks_set_start_and_shutdown_apart_as_all_views_of_samples() -> None:
+    whole = training_run()
+    tables = {n: whole.table(n) for n in ("samples", "stacks", "frames", "threads", "marks")}
+    marks = tables["marks"]
+    late = marks.array("start_ns") >= np.median(marks.array("start_ns"))
+    recording = Recording(
+        Meta(source="run"), {**tables, "marks": marks.take(late)}
+    )  # what is before is start
+    found, _ = view("ops", recording)
+    everything, _ = view("ops", recording, whole=True)
+    apart = found["apart"]["start_ms"] + found["apart"]["shutdown_ms"]
+    stacks, _ = view("stacks", recording)
+    assert found["apart"] == stacks["apart"]
+    assert everything["apart"] == {"start_ms": 0.0, "shutdown_ms": 0.0}
+    assert 0 < everything["self_ms"] - found["self_ms"] <= apart
+
+
+def test_primitives_that_were_asked_for_and_did_not_come_are_not_advised_again() -> None:
+    _, text = view("primitives", Recording(Meta(options={"primitives": True}), {}))
+    assert "though --primitives was given" in text
+    _, text = view("primitives", Recording(Meta(), {}))
+    assert "Record them with: sonde run --primitives script.py" in text
 
 
 def test_steps_keep_warmup_apart() -> None:

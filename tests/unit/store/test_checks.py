@@ -93,12 +93,12 @@ def change(table: str, column: str, row: int, value: int) -> Callable[[dict[str,
         (change("samples", "op", 1, 2**40), "op is 1099511627776"),
         (change("samples", "step", 1, 5), "step is 5"),
         (change("stacks", "frame", 0, 3), "frame is 3"),
-        (change("stacks", "parent", 0, 0), "circle"),
-        (change("stacks", "parent", 0, 2), "circle"),
+        (change("stacks", "parent", 0, 0), "cycle"),
+        (change("stacks", "parent", 0, 2), "cycle"),
         (change("stacks", "depth", 2, 9), "depth 9 is not its caller's"),
         (change("stacks", "stack", 1, 2), "row 1 of table stacks is damaged: stack is 2, not 1"),
         (change("frames", "frame", 0, -1), "frame is -1, not 0"),
-        (change("ops", "parent", 0, 1), "circle"),
+        (change("ops", "parent", 0, 1), "cycle"),
         (change("ops", "parent", 1, 7), "parent is 7"),
         (change("ops", "op", 1, 0), "two rows have the same op"),
         (change("ops", "op", 1, 2**62), "op goes from 0 to 4611686018427387904 in 2 rows"),
@@ -123,7 +123,7 @@ def test_a_long_circle_among_good_rows_is_found() -> None:
     parent = np.arange(-1, count - 1)
     parent[5000] = 9000
     ops = build.table("ops", op=np.arange(count), thread=np.zeros(count), parent=parent)
-    with pytest.raises(InputError, match="circle"):
+    with pytest.raises(InputError, match="cycle"):
         links.check(ops, lambda _: 0)
 
 

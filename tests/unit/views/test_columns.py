@@ -12,17 +12,26 @@ from typing import Annotated
 
 import pytest
 
+from sonde.analyze.ranks.answer import GpuAnswer
 from sonde.cli.main import main
-from sonde.errors import UsageError
+from sonde.errors import InputError, UsageError
+from sonde.rows import typed
 from sonde.store import query
 from sonde.views import VIEWS
 from sonde.views.columns import Column, columns_of, matching, ordered, plain
+from sonde.views.document import TARGET as DOCUMENT
+from sonde.views.document import document
 from sonde.views.options import ShowOptions
 from sonde.views.tabular import made_tables, view_columns, write_csv
 from sonde.views.typescript import TARGET, typescript
+from tests.fixtures.compiled_run import compiled_run
+from tests.fixtures.device_run import device_run
+from tests.fixtures.made_job import job_run
 from tests.fixtures.synthetic import training_run
 
 ROOT = Path(__file__).resolve().parents[3]
+# Made-up recordings that have rows of the view, where the training run has none.
+RECORDINGS = {"ranks": job_run, "collectives": job_run, "gpu": device_run, "compile": compiled_run}
 TABULAR = [name for name, view in VIEWS.items() if view.sql]
 
 
@@ -56,7 +65,7 @@ def test_what_is_not_finite_is_null() -> None:
 
 @pytest.mark.parametrize("name", TABULAR)
 def test_json_csv_and_sql_of_a_view_have_the_same_cells(name: str) -> None:
-    recording, options = training_run(), ShowOptions()
+    recording, options = RECORDINGS.get(name, training_run)(), ShowOptions()
     view, columns = VIEWS[name], view_columns(name)
     assert all(column.said.title and column.kind != "object" for column in columns)
     rows = view.data(recording, options)[view.rows]
@@ -76,9 +85,27 @@ def test_json_csv_and_sql_of_a_view_have_the_same_cells(name: str) -> None:
     assert rows or name == "losses"
 
 
+def test_an_answer_can_be_kept_as_json_and_read_back() -> None:
+    answer = VIEWS["gpu"].answer(device_run(), ShowOptions())
+    assert typed(GpuAnswer, json.loads(json.dumps(plain(answer)))) == answer
+    damaged = plain(answer)
+    damaged["devices"][0]["events"] = "many"
+    with pytest.raises(ValueError, match="events is str"):
+        typed(GpuAnswer, damaged)
+    recording = device_run()
+    recording.meta.details["all_ranks"] = damaged
+    with pytest.raises(InputError, match="is damaged"):
+        VIEWS["gpu"].answer(recording, ShowOptions())
+
+
 def test_the_types_of_the_report_are_those_that_are_declared() -> None:
     """After a change that is meant: python -m sonde.views.typescript"""
     assert (ROOT / TARGET).read_text(encoding="utf-8") == typescript()
+
+
+def test_the_documented_json_is_what_is_declared() -> None:
+    """After a change that is meant: python -m sonde.views.document"""
+    assert (ROOT / DOCUMENT).read_text(encoding="utf-8") == document()
 
 
 def test_a_view_that_is_not_one_table_refuses_csv(

@@ -47,7 +47,7 @@ def test_spinning_belongs_to_the_line_of_the_last_region(tmp_path: Path) -> None
             orphans += 1
             continue
         assert samples.array("owner")[row] == main
-        boundary = names.index("[label] spin after region")
+        boundary = names.index("[label] busy-waiting after region")
         opener = names[boundary + 1].split(" ")[0]  # the innermost Python frame of who opened it
         weight[opener] += int(samples.array("weight_ns")[row])
         assert any(name.startswith("<module> (gaps.py:") for name in names[boundary:])

@@ -7,6 +7,7 @@ import pytest
 from sonde.analyze.account.device import device_account
 from sonde.analyze.device.events import device_work
 from sonde.analyze.device.idle import idle_splits
+from sonde.analyze.device.verdict import bound, without_edges
 from sonde.insights.account import account
 from sonde.insights.subject import Subject
 from sonde.store import build
@@ -60,3 +61,7 @@ def test_a_long_gap_at_the_start_is_set_apart_from_those_of_every_step() -> None
     (split,) = [s for s in idle_splits(device_work(kernels, launches), launches) if s.stream is None]
     assert split.edge_ns == 462_910 * US
     assert split.host_ns - split.edge_ns == 99 * 10 * US
+    shares = {"compute": 9.09, "communication": 0.0, "copy": 0.0, "input": 0.0, "overhead": 463.9}
+    shares = {name: ms / sum(shares.values()) for name, ms in shares.items()}
+    assert bound(shares, 1.0) == "overhead-bound"
+    assert bound(without_edges(shares, split, 472_990 * US), 1.0) == "compute-bound"

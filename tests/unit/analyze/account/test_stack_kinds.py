@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sonde.analyze.account.kinds import CODES, KERNELS, KINDS, NAMES, OVERHEAD, WAITS, operator_kind
+from sonde.analyze.account.places import places_of
 from sonde.analyze.account.stack_kinds import kind_of_samples, kind_of_stacks
 from sonde.analyze.samples.stack_index import StackIndex
 from sonde.store import build
@@ -14,6 +15,7 @@ from tests.fixtures.walk import Stacks
 USER = ("python", "step", {"file": "/home/u/train.py", "line": 7})
 TORCH = {"library": "libtorch_cpu.so"}
 LOOP = ("native", "at::native::AVX2::vectorized_loop", TORCH)
+LAMBDA = ("native", "c10::function_ref::callback_fn", TORCH)
 GEMM = ("native", "mkl_blas_avx512_sgemm_kernel_0", TORCH)
 
 
@@ -60,6 +62,37 @@ def op(name: str) -> tuple[str, str, dict[str, object]]:
         ),
         ((USER, ("python", "extract", {"file": "/usr/lib/python3.11/traceback.py", "line": 3})), "debugging"),
         ((USER, ("native", "gloo::allreduce", TORCH)), "communication"),
+        # Kernels whose function is not called one: the loop around the elements tells, and a worker's name.
+        (
+            (
+                USER,
+                op("aten::binary_cross_entropy"),
+                ("native", "at::native::binary_cross_entropy_out_cpu", TORCH),
+                ("native", "at::TensorIteratorBase::serial_for_each", TORCH),
+                LAMBDA,
+                ("native", "__log1pf", {"library": "libm.so.6"}),
+            ),
+            "memory",
+        ),
+        (
+            (
+                USER,
+                op("aten::mm"),
+                op("aten::_sparse_addmm"),
+                ("native", "at::native::s_addmm_out_sparse_dense_worker", TORCH),
+                ("native", "at::native::DispatchStubImpl::try_get_call_ptr", TORCH),
+            ),
+            "arithmetic",
+        ),
+        (
+            (
+                ("native", "main", {"library": "vae"}),
+                ("native", "torch::data::StatelessDataLoader::next", {"library": "vae"}),
+                op("aten::select"),
+                ("native", "at::_ops::select_int::call", TORCH),
+            ),
+            "loading",
+        ),
         (
             (USER, ("python", "x", {"file": "/x/site-packages/torch/_dynamo/convert_frame.py", "line": 3})),
             "compiling",
@@ -115,3 +148,20 @@ def test_every_kind_is_in_one_group() -> None:
 def test_operators_with_an_overload_have_the_same_kind() -> None:
     assert operator_kind("aten::index_put_.hacked_twin") == "gather"
     assert operator_kind("aten::mul.Tensor") == "memory"
+
+
+def test_the_line_of_a_native_program_is_no_header_of_a_library() -> None:
+    """torch's headers are inlined into the program, as `Tensor::backward` is."""
+    stacks = Stacks()
+    main = stacks.push(-1, "native", "main", library="vae", file="/home/u/main.cpp", line=77)
+    header = "/x/site-packages/torch/include/ATen/core/TensorBody.h"
+    inlined = stacks.push(main, "native", "at::Tensor::backward", library="vae", file=header, line=450)
+    bare = Stacks()
+    function = bare.push(-1, "native", "main", library="vae")
+    step = bare.push(function, "native", "train_step", library="vae")
+    for tables, node, wanted in (
+        (stacks.tables(), inlined, "main (main.cpp:77)"),
+        (bare.tables(), step, "train_step"),
+    ):
+        places = places_of(StackIndex(*tables), np.ones(node + 1))
+        assert places.all[places.of_stack[node]].label == wanted
