@@ -5,6 +5,9 @@
 //   leaves    by pthread_create, but the main thread has left: it stays in the system's list of threads
 //   clone     a bare clone that goes on with its creator's thread-local variables
 //   foreign   a bare clone with a thread pointer of its own making, where libc's variables do not exist
+// The main thread waits without polling: one that wakes up all the time may move while its stack is read, which the
+// agent counts as lost (wait_changed).
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -62,10 +65,23 @@ static void* last(void* unused) {
   return unused;
 }
 
+static long raw_call(long number, long first, long second, long third) {
+  register long result asm("rax") = number;
+  asm volatile("syscall" : "+a"(result) : "D"(first), "S"(second), "d"(third) : "rcx", "r11", "memory");
+  return result;
+}
+static void is_done(void) {
+  __atomic_store_n(&done, 1, __ATOMIC_RELEASE);
+  raw_call(SYS_futex, (long)&done, FUTEX_WAKE, 1);
+}
+static void wait_until_done(void) {
+  while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) syscall(SYS_futex, &done, FUTEX_WAIT, 0, NULL);
+}
+
 static void expired(union sigval unused) {
   (void)unused;
   hidden_work();
-  __atomic_store_n(&done, 1, __ATOMIC_RELEASE);
+  is_done();
 }
 static void run_timer(void) {
   struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = expired};
@@ -73,18 +89,15 @@ static void run_timer(void) {
   timer_t timer;
   timer_create(CLOCK_MONOTONIC, &event, &timer);
   timer_settime(timer, 0, &when, NULL);
-  while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) usleep(1000);
+  wait_until_done();
 }
 
 static char own_block[8192] __attribute__((aligned(64)));
 static int bare(void* unused) {
   (void)unused;
   hidden_work();
-  __atomic_store_n(&done, 1, __ATOMIC_RELEASE);
-  for (;;) {
-    register long result asm("rax") = SYS_exit;
-    asm volatile("syscall" : "+a"(result) : "D"(0L) : "rcx", "r11", "memory");
-  }
+  is_done();
+  for (;;) raw_call(SYS_exit, 0, 0, 0);
 }
 
 static void run_bare(int with_own_block) {
@@ -94,7 +107,7 @@ static void run_bare(int with_own_block) {
   memset(own_block, 0x5a, sizeof own_block);
   if (with_own_block) flags |= CLONE_SETTLS;
   clone(bare, stack + kStack, flags, NULL, NULL, own_block + 4096);
-  while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) usleep(1000);
+  wait_until_done();
   usleep(100000);
   for (size_t i = 0; i < sizeof own_block; i++) {
     if (own_block[i] != 0x5a) puts("somebody wrote into the block");
