@@ -27,6 +27,16 @@ def distinct(values: Array) -> Array:
     return ordered[different]
 
 
+def median(values: npt.ArrayLike) -> float:
+    """The median, NaN where a value is. np.median would import numpy.ma first where values are floats."""
+    ordered = np.sort(values, axis=None)
+    count = len(ordered)
+    if not count or ordered[-1] != ordered[-1]:  # NaN is sorted to the end
+        return float("nan")
+    low, high = ordered[(count - 1) // 2].item(), ordered[count // 2].item()
+    return float(low if low == high else (low + high) / 2)
+
+
 @dataclass(frozen=True)
 class Text:
     """A text column: `values[codes[i]]` is row i; code -1 is null."""

@@ -21,7 +21,7 @@ import numpy as np
 from sonde.analyze.base.intervals import Spans, Times, union
 from sonde.analyze.device.events import Work
 from sonde.analyze.device.kernel_names import by_name
-from sonde.columns import Array, Table, distinct
+from sonde.columns import Array, Table, distinct, median
 
 _AT_ONCE = re.compile(r"Wait(Event|Value|External)|Query", re.IGNORECASE)
 EDGE_SHARE, EDGE_TIMES = (
@@ -141,4 +141,4 @@ def at_the_edges(found: Gaps, events: int) -> Array:
     if not len(length):
         return np.zeros(0, np.bool_)
     outer = (found.event <= EDGE_SHARE * events) | (found.event >= (1 - EDGE_SHARE) * events)
-    return np.asarray(outer & (length > EDGE_TIMES * max(float(np.median(length)), 1.0)))
+    return np.asarray(outer & (length > EDGE_TIMES * max(median(length), 1.0)))

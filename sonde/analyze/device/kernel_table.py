@@ -14,7 +14,7 @@ import numpy as np
 from sonde.analyze.base.grouping import rows_of
 from sonde.analyze.device.events import Work
 from sonde.analyze.device.kernel_names import CLASSES, fused_operators, origin_of, uses_tensor_cores
-from sonde.columns import Array, Table
+from sonde.columns import Array, Table, median
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def kernel_table(work: Work, kernels: Table) -> list[KernelRow]:
                 calls=len(mine),
                 total_ns=total,
                 share=total / whole if whole else 0.0,
-                median_ns=float(np.median(times)),
+                median_ns=median(times),
                 min_ns=int(times.min()),
                 max_ns=int(times.max()),
                 mean_blocks_per_sm=float((blocks[mine] * times).sum() / weight),

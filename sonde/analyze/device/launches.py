@@ -18,7 +18,7 @@ import numpy as np
 from sonde.analyze.base.grouping import group, rows_of
 from sonde.analyze.base.intervals import Times, depth
 from sonde.analyze.device.events import Work
-from sonde.columns import Array, Table, distinct
+from sonde.columns import Array, Table, distinct, median
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def call_kinds(launches: Table) -> list[CallKind]:
                 apis[at] or "runtime",
                 len(part),
                 int(mine.sum()),
-                float(np.median(mine)),
+                median(mine),
                 int(mine.max()),
             )
         )

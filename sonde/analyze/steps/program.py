@@ -19,7 +19,7 @@ import numpy as np
 from sonde.analyze.base.intervals import union
 from sonde.analyze.base.nesting import parents, sum_children, timeline
 from sonde.analyze.recording.taken_away import MATTERS, NOTHING, Pieces, levelled, pieces_of, stepping_thread
-from sonde.columns import Array, Table
+from sonde.columns import Array, Table, median
 
 FEWEST_STEPS = 5  # with fewer there is no telling warm-up from work
 STEADY_SIGMAS = 4.0
@@ -121,8 +121,8 @@ def warmup_steps(durations: Array) -> int:
     if count < FEWEST_STEPS:
         return 0
     steady = durations[count // 2 :]
-    middle = float(np.median(steady))
-    spread = 1.4826 * float(np.median(np.abs(steady - middle)))
+    middle = median(steady)
+    spread = 1.4826 * median(np.abs(steady - middle))
     limit = middle + STEADY_SIGMAS * max(spread, SMALLEST_SCALE * middle)
     fits = durations <= limit
     end = 0
@@ -258,7 +258,7 @@ def until_next(start_ns: Array, end_ns: Array, windows: Table, other_work_ns: Ar
     following = np.where(at < len(every), every[np.minimum(at, len(every) - 1)], end_ns)
     # Of the rhythm, not of the call: a model may be a small part of the loop that calls it.
     rhythm = np.diff(every)
-    longest_ns = LONGEST_GAP * max(float(np.median(rhythm)) if len(rhythm) else 0.0, 1.0)
+    longest_ns = LONGEST_GAP * max(median(rhythm) if len(rhythm) else 0.0, 1.0)
     near = (following > end_ns) & (following - end_ns <= longest_ns)
     edges = np.sort(np.concatenate([windows.array("start_ns"), windows.array("end_ns")]))
     crossed = np.searchsorted(edges, following, "right") > np.searchsorted(edges, end_ns, "left")

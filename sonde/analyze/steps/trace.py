@@ -17,7 +17,7 @@ import numpy as np
 
 from sonde.analyze.base.intervals import Times
 from sonde.analyze.device.events import Work
-from sonde.columns import Array, Table
+from sonde.columns import Array, Table, median
 
 _STEP = re.compile(r"ProfilerStep[#*\s]*(\d+)")
 WARMUP_SHARE = 0.10
@@ -54,8 +54,8 @@ class TraceSteps:
         times = self.times_ns
         for count in range(len(times) - 2):
             rest = times[count + 1 :]
-            middle = float(np.median(rest))
-            spread = MAD_TO_SIGMA * float(np.median(np.abs(rest - middle)))
+            middle = median(rest)
+            spread = MAD_TO_SIGMA * median(np.abs(rest - middle))
             if times[count] <= max(middle + 3 * spread, middle * (1 + WARMUP_SHARE)):
                 return count
         return max(len(times) - 2, 0)
@@ -64,7 +64,7 @@ class TraceSteps:
     def median_ns(self) -> float:
         """Median of the steps after warm-up."""
         steady = self.times_ns[self.warmup :]
-        return float(np.median(steady)) if len(steady) else 0.0
+        return median(steady) if len(steady) else 0.0
 
     @property
     def variability(self) -> float:
@@ -72,7 +72,7 @@ class TraceSteps:
         steady = self.times_ns[self.warmup :]
         if len(steady) < 2 or not self.median_ns:
             return 0.0
-        return MAD_TO_SIGMA * float(np.median(np.abs(steady - self.median_ns))) / self.median_ns
+        return MAD_TO_SIGMA * median(np.abs(steady - self.median_ns)) / self.median_ns
 
 
 def trace_steps(marks: Table, ops: Table, work: Work) -> TraceSteps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -39,3 +40,30 @@ def test_a_view_of_a_trace_loads_numpy_and_no_more() -> None:
     assert "numpy" in loaded
     assert not loaded & HEAVY
     assert len([name for name in loaded if name.startswith("sonde.")]) < 150
+
+
+def test_steps_of_a_trace_load_no_more_either(tmp_path: Path) -> None:
+    """np.median of floats would import numpy.ma, and the spread of step times is one."""
+    trace = tmp_path / "steps.json"
+    events = [
+        {
+            "ph": "X",
+            "cat": cat,
+            "name": name,
+            "pid": pid,
+            "tid": 1,
+            "ts": 1000 * i + at,
+            "dur": dur,
+            "args": args,
+        }
+        for i in range(6)
+        for cat, name, pid, at, dur, args in (
+            ("user_annotation", f"ProfilerStep#{i}", 1, 0, 900 + 10 * i, {}),
+            ("cuda_runtime", "cudaLaunchKernel", 1, 10, 5, {"correlation": i}),
+            ("kernel", "gemm", 0, 40, 700, {"correlation": i, "device": 0, "stream": 7}),
+        )
+    ]
+    trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}), encoding="utf-8")
+    loaded = imported(f"from sonde.cli.main import main; main(['show', {str(trace)!r}, 'gpu'])")
+    assert "sonde.analyze.steps.trace" in loaded
+    assert not loaded & HEAVY

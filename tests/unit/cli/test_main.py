@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -116,3 +117,17 @@ def test_analysis_spares_threads_that_it_never_uses_and_no_program_inherits_that
     assert after("report", {"numpy"}) == {}  # too late to matter, so nothing changes
     for command in ("run", "prove", "tune", "check"):
         assert after(command, set()) == {}
+
+
+def test_an_answer_is_whole_and_exit_functions_have_run(folder: Path) -> None:
+    """The process ends without taking its memory apart: nothing that was printed or registered may be lost."""
+    code = (
+        "import atexit, sys; from sonde.cli.main import main; "
+        f"atexit.register(print, 'registered'); sys.argv = ['sonde', 'show', {str(folder)!r}, 'losses', '--json']; "
+        "main(); print('taken apart')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    answer, last = done.stdout.rstrip("\n").rsplit("\n", 1)
+    assert last == "registered"
+    assert "rows" in json.loads(answer)
