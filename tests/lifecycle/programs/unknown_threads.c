@@ -98,6 +98,7 @@ static int bare(void* unused) {
   hidden_work();
   is_done();
   for (;;) raw_call(SYS_exit, 0, 0, 0);
+  return 0;
 }
 
 static void run_bare(int with_own_block) {
