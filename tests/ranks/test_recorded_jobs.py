@@ -118,6 +118,25 @@ sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in childre
 """
 
 
+CALLBACKS = (
+    BEGIN
+    + """
+dist.init_process_group("gloo")
+value = torch.ones(4)
+for _ in range(5):
+    work = dist.all_reduce(value, async_op=True)
+    # gloo's own thread runs it, after the data have come and those that wait have been told.
+    work.get_future().then(lambda future: time.sleep(0.05))
+    work.wait()
+    dist.barrier()
+    own["all_reduce"] += 1
+    time.sleep(0.06)
+done(dist.get_rank())
+dist.destroy_process_group()
+"""
+)
+
+
 def planted_line(program: str) -> int:
     return next(i for i, line in enumerate(program.splitlines(), 1) if "# the planted line" in line)
 
@@ -156,6 +175,17 @@ def test_a_sleeping_rank_is_named_with_its_line_and_every_collective_is_counted(
     assert "2 ranks" in printed
     one = VIEWS["steps"].data(recording, ShowOptions())
     assert len(one["processes"]) == 2
+
+
+def test_a_collective_ends_before_what_the_program_does_with_its_result(tmp_path: Path) -> None:
+    """Else what a rank waited for becomes its own way to the next call, and the replay saves nothing."""
+    target, _ = recorded(tmp_path, CALLBACKS, 2)
+    calls = open_recording(target).table("collectives")
+    calls = calls.take(calls.text("kind").equals("all_reduce"))
+    assert len(calls) == 2 * own_count(tmp_path, 0)["all_reduce"]
+    transfer = calls.array("end_ns") - calls.array("start_ns")
+    assert (transfer > 0).all()
+    assert np.median(transfer) < 25e6, transfer
 
 
 def test_spawned_ranks_have_numbers_roles_groups_and_messages(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@
 //   Made     b = OpType | scalar type << 8 | number in its group << 16; of send and receive the peer's rank instead
 //   Size     b = bytes of what goes in (receive: comes out)
 //   Queued   b = address of the group, by the thread that asked
-//   Ran      by gloo's thread; end = start until it has ended, so of a job that hangs it says what runs
+//   Ran      by gloo's thread; end = start until it has ended, so of a job that hangs it says what runs. It has ended
+//            before gloo tells the threads that wait for it: on a busy machine they run first, and this thread later
 //   Waited   by the thread that waited; for send and receive, which no thread runs, this is their end
 // The kind is what the program asked for: gloo makes a reduce_scatter of an all_reduce.
 // Names of groups come from the Python observer (frameworks/torch/inside/groups.py), by the group's address.
@@ -16,6 +17,8 @@ namespace {
 
 thread_local const void* t_made __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local const void* t_running __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local const void* t_finishing __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local sonde::EventRecord* t_ran __attribute__((tls_model("initial-exec"))) = nullptr;  // of `t_running`
 thread_local const void* t_waiting __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local const void* t_queueing __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local const void* t_passing __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -108,16 +111,22 @@ class CollectiveRun {
  public:
   explicit CollectiveRun(const void* work) {
     const uint64_t now = mono_ns();
-    record_ = write_event(Event::CollectiveRan, now, now, reinterpret_cast<int64_t>(work));
+    t_ran = write_event(Event::CollectiveRan, now, now, reinterpret_cast<int64_t>(work));
   }
-  ~CollectiveRun() {
-    if (record_) record_->end_ns = static_cast<int64_t>(mono_ns());
-  }
+  ~CollectiveRun() { end(); }  // it failed, or this torch does not call `finishWorkGloo` by name
   CollectiveRun(const CollectiveRun&) = delete;
   CollectiveRun& operator=(const CollectiveRun&) = delete;
 
- private:
-  EventRecord* record_;
+  static void end() {
+    if (t_ran) t_ran->end_ns = static_cast<int64_t>(mono_ns());
+    t_ran = nullptr;
+  }
+};
+
+class CollectiveFinish {
+ public:
+  CollectiveFinish() { CollectiveRun::end(); }
+  ~CollectiveFinish() {}
 };
 
 class CollectiveWait {
@@ -174,6 +183,8 @@ SONDE_IN_FRONT_OF(sonde_collective_run,
                   "_ZN4c10d16ProcessGroupGloo9AsyncWork7executeERKN3c1013intrusive_ptrIS1_NS2_6detail34intrusive_target_"
                   "default_null_typeIS1_EEEE",
                   void, (const void* const* self), (self), t_running, sonde::CollectiveRun run(*self))
+SONDE_IN_FRONT_OF(sonde_collective_finish, "_ZN4c10d16ProcessGroupGloo9AsyncWork14finishWorkGlooEv", void, (void* self),
+                  (self), t_finishing, sonde::CollectiveFinish finish)
 SONDE_IN_FRONT_OF(sonde_collective_queued,
                   "_ZN4c10d16ProcessGroupGloo7enqueueEN3c1013intrusive_ptrINS0_9AsyncWorkENS1_6detail34intrusive_target_"
                   "default_null_typeIS3_EEEE",
