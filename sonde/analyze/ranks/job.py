@@ -164,22 +164,23 @@ class Job:
         """Mean step as measured, and by replay with this rank never later than the median of the others."""
         found, shared = self.lateness, self.shared
         mean = float(found.step_ns.mean()) if len(found.steps) else 0.0
-        covered: list[int] = []
         shorter = np.zeros(shared.queued.shape)
         last = np.flatnonzero(shared.last == row)
         shorter[row, last] = np.maximum(shared.lead_ns[last], 0)
         total = before = after = 0.0
+        covered: list[float] = []
         for calls in _stretches(found.step_of_call):
             one = replay(shared, shorter, calls)
             total += one.measured_ns
             before += one.unchanged_ns
             after += one.changed_ns
-            covered += np.unique(found.step_of_call[calls])[
-                1:
-            ].tolist()  # the way to the first call is not replayed
+            lengths = found.step_ns[np.unique(found.step_of_call[calls])]
+            # The replay begins with the first call: the first step counts if most of it comes after that.
+            skip = int(one.measured_ns - float(lengths[1:].sum()) < lengths[0] / 2)
+            covered += lengths[skip:].tolist()
         if not covered or abs(before - total) > GOOD_REPLAY * total:
             return mean, None
-        mean = float(found.step_ns[covered].mean())
+        mean = float(np.mean(covered))
         return mean, max(mean - (before - after) / len(covered), 0.0)
 
 

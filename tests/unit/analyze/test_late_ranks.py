@@ -33,6 +33,39 @@ def test_a_rank_that_is_late_in_every_step_is_named_with_its_lateness_and_the_st
     assert late.sentence.endswith("without it a step takes 7.0 instead of 37 ms")
 
 
+@pytest.mark.parametrize("apart", [3, 4, 10])
+def test_the_step_without_it_is_right_where_few_steps_follow_each_other(apart: int) -> None:
+    """Every step begins with a short call; deep windows leave one of `apart` out, and the replay begins anew."""
+    made = made_job(2, 80, lambda r, s: 1.0 if s % 2 == 0 else 35.0 if r == 1 else 5.0)
+    marks, calls = made["marks"], made["collectives"]
+    number, begin, end = (marks.array(n) for n in ("number", "start_ns", "end_ns"))
+    first = np.flatnonzero(number % 2 == 0)  # each process has two marks per step: they become one
+    second = first + 2  # a step of both ranks further
+    steps = marks.take(first).with_columns(end_ns=end[second], number=number[first] // 2)
+    of_call = np.where(number[calls.array("step")] % 2 == 0, calls.array("step"), calls.array("step") - 2)
+    out = np.flatnonzero((number[first] // 2 % apart == 0) & (marks.array("process")[first] == 0))
+    windows = build.table(
+        "marks",
+        len(out),
+        mark=len(marks) + np.arange(len(out)),
+        process=np.zeros(len(out)),
+        thread=np.zeros(len(out)),
+        kind=["window"] * len(out),
+        name=["complete"] * len(out),
+        start_ns=begin[first][out] + MS,
+        end_ns=end[second][out] - MS,
+    )
+    made |= {
+        "marks": build.concat("marks", [steps, windows]),
+        "collectives": calls.with_columns(step=of_call),
+    }
+    late = Job(tables(made)).late
+    assert late is not None
+    assert late.steps < 40
+    assert late.step_ns == pytest.approx(40 * MS)
+    assert late.without_ns == pytest.approx(10 * MS, rel=0.1)
+
+
 def test_a_rank_that_is_late_in_every_fourth_step_is_named_for_these_steps() -> None:
     late = job(4, 40, lambda r, s: 45.0 if r == 2 and s % 4 == 0 else 5.0).late
     assert late is not None
