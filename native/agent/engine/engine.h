@@ -35,6 +35,8 @@ class Engine {
   virtual uint64_t weigh(Thread* thread, Tick tick, uint64_t cpu_ns, const void* context) = 0;
   // Async-signal-safe. The next tick comes after so much CPU time, and then every so much.
   virtual void set_period(Thread* thread, uint64_t period_ns) = 0;
+  // Async-signal-safe. Perf has ticked without a descriptor, by which its clock could be set: when is the next tick?
+  virtual void draw_next(Thread* /*thread*/, uint32_t /*rate_hz*/) {}
   // Async-signal-safe. It has run without a descriptor for long enough (engine/perf_event.h).
   virtual void settle(Thread* /*thread*/, uint32_t /*rate_hz*/) {}
   // Async-signal-safe. Was the kernel's stack that perf noted at `noted_ns` taken in the stay in the kernel that the tick

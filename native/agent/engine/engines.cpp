@@ -43,6 +43,7 @@ class PerfKernel final : public Engine {
   const char* name() const override { return "perf+kernel"; }
   bool arm(Thread* thread, uint32_t rate_hz) override { return open_perf(thread, rate_hz, PerfUse::AllTicks); }
   void disarm(Thread* thread) override { close_perf(thread); }
+  void draw_next(Thread* thread, uint32_t rate_hz) override { reopen_without_descriptor(thread, rate_hz, PerfUse::AllTicks); }
   void settle(Thread* thread, uint32_t rate_hz) override { reopen_with_descriptor(thread, rate_hz, PerfUse::AllTicks); }
   void pause(Thread* thread, bool paused) override { pause_perf(thread, current_rate_hz(), PerfUse::AllTicks, paused); }
   uint64_t weigh(Thread* thread, Tick, uint64_t cpu_ns, const void*) override { return since_last(thread, cpu_ns); }
@@ -92,6 +93,7 @@ class TimerKernel final : public CpuTimer {
     CpuTimer::disarm(thread);
     close_perf(thread);
   }
+  void draw_next(Thread* thread, uint32_t rate_hz) override { reopen_without_descriptor(thread, rate_hz, PerfUse::AllTicks); }
   void settle(Thread* thread, uint32_t rate_hz) override {
     if (reopen_with_descriptor(thread, rate_hz, PerfUse::KernelStacksOnly)) thread->kernel_watch = kWatchTicks;
   }
@@ -164,6 +166,7 @@ class PerfTimer final : public Engine {
     close_perf(thread);
     close_timer(thread);
   }
+  void draw_next(Thread* thread, uint32_t rate_hz) override { reopen_without_descriptor(thread, rate_hz, PerfUse::UserTicks); }
   void settle(Thread* thread, uint32_t rate_hz) override { reopen_with_descriptor(thread, rate_hz, PerfUse::UserTicks); }
   void pause(Thread* thread, bool paused) override {
     pause_perf(thread, current_rate_hz(), PerfUse::UserTicks, paused);

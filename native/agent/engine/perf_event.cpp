@@ -109,10 +109,11 @@ void let_go(Event* event) {
   event->fd = -1;
 }
 
-// Whole periods, but none the same: what is alike in many short threads must not be met by all at the same place.
-uint64_t fixed_period(Thread* thread, uint32_t rate_hz) {
+// Whole periods on average, but none the same: what is alike in many short threads, or in the turns of one, must not be met
+// at the same place each time.
+uint64_t drawn_period(Thread* thread, uint32_t rate_hz) {
   const uint64_t period_ns = 1'000'000'000u / rate_hz;
-  const uint64_t drawn_ns = period_ns - period_ns / 8 + next_random(&thread->random) % (period_ns / 4 + 1);
+  const uint64_t drawn_ns = period_ns / 2 + next_random(&thread->random) % (period_ns + 1);
   return drawn_ns < kShortestWaitNs ? kShortestWaitNs : drawn_ns;
 }
 
@@ -139,7 +140,7 @@ constexpr uint64_t kNever = ~uint64_t{0};
 bool open_perf(Thread* thread, uint32_t rate_hz, PerfUse use) {
   Event event;
   const bool wants_descriptor = agent_options().blocks;
-  const uint64_t period_ns = wants_descriptor ? until_tick(mono_ns(), rate_hz) : fixed_period(thread, rate_hz);
+  const uint64_t period_ns = wants_descriptor ? until_tick(mono_ns(), rate_hz) : drawn_period(thread, rate_hz);
   if (!start_event(thread, use, period_ns, &event)) return false;
   if (use != PerfUse::UserTicks && !has_room_for_stacks(event.ring)) count_loss(Loss::KernelStacksOff);
   if (event.ring && !wants_descriptor) {
@@ -169,7 +170,7 @@ bool reopen_with_descriptor(Thread* thread, uint32_t rate_hz, PerfUse use) {
 
 bool reopen_without_descriptor(Thread* thread, uint32_t rate_hz, PerfUse use) {
   Event event;
-  const uint64_t period_ns = fixed_period(thread, rate_hz);
+  const uint64_t period_ns = drawn_period(thread, rate_hz);
   if (!start_event(thread, use, period_ns, &event)) return false;
   let_go(&event);
   if (!event.ring) return false;

@@ -15,7 +15,8 @@ enum class PerfUse : uint8_t {
 
 // A descriptor is the program's to see, to count and to close; so the event lives by its mapped ring alone until the thread
 // has used so much CPU time: programs that list their descriptors, and children whose parent does, are mostly done by then.
-// Without a descriptor the period is fixed: ticks do not keep to the grid (engine/grid.h).
+// Without a descriptor nobody can set the event's clock: ticks do not keep to the grid (engine/grid.h), and each puts another
+// event in its place (17 us). Equal intervals would walk in step with a program whose turns take about as long.
 inline constexpr uint64_t kWithoutDescriptorNs = 500'000'000;
 
 // On the thread itself. False with errno when the kernel refuses or there is no descriptor to begin with. Without a
@@ -24,7 +25,7 @@ bool open_perf(Thread* thread, uint32_t rate_hz, PerfUse use);
 // Async-signal-safe, on the thread itself. Another event in the place of the one it has, with or without a
 // descriptor. False: it still has the old one, and no other try is made.
 bool reopen_with_descriptor(Thread* thread, uint32_t rate_hz, PerfUse use);
-bool reopen_without_descriptor(Thread* thread, uint32_t rate_hz, PerfUse use);
+bool reopen_without_descriptor(Thread* thread, uint32_t rate_hz, PerfUse use);  // the next tick comes after a period drawn anew
 void close_perf(Thread* thread);
 void forget_perf(Thread* thread);  // in the child of a fork: the event itself is the parent's
 

@@ -201,9 +201,13 @@ void finish_record(Thread* thread, uint64_t* record, uint64_t handler_ns) {
 }
 
 // Asked last, because a clock that is set begins anew and this handler may have been preempted.
-void keep_to_the_grid(Thread* thread, uint64_t cpu_ns) {
+void set_next_tick(Thread* thread, Tick tick, uint64_t cpu_ns) {
   if (is_filtered()) return;  // the clock goes on with the period that it has
-  if (thread->settles_at_ns && cpu_ns >= thread->settles_at_ns) thread->engine->settle(thread, current_rate_hz());
+  if (thread->settles_at_ns && cpu_ns >= thread->settles_at_ns) {
+    thread->engine->settle(thread, current_rate_hz());
+  } else if (thread->settles_at_ns && tick == Tick::Perf) {
+    thread->engine->draw_next(thread, current_rate_hz());
+  }
   thread->engine->set_period(thread, until_tick(mono_ns(), current_rate_hz()));
 }
 
@@ -222,7 +226,7 @@ void take_sample(Thread* thread, Tick tick, const ucontext_t* context) {
     count_loss(Loss::RingFull);  // the weight stays unaccounted: the next sample carries it
   }
   thread->samples.fetch_add(1, std::memory_order_relaxed);
-  keep_to_the_grid(thread, cpu_ns);
+  set_next_tick(thread, tick, cpu_ns);
   drop_kernel_stacks(thread);
   const uint64_t lasted_ns = mono_ns() - time_ns;
   // The CPU clock is a system call; it is asked only when the handler itself may have been interrupted.
