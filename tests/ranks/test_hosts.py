@@ -59,7 +59,7 @@ def test_two_hosts_whose_clocks_are_1000_s_apart_become_one_job(
 ) -> None:
     script = tmp_path / "train.py"
     script.write_text(SLEEPER)
-    started = []
+    started, said = [], [tmp_path / f"said{rank}.txt" for rank in (0, 1)]
     for rank, name in enumerate(hosts):
         variables = {
             **environment(),
@@ -76,10 +76,11 @@ def test_two_hosts_whose_clocks_are_1000_s_apart_become_one_job(
             subprocess.Popen(
                 ["ip", "netns", "exec", name, "unshare", "--uts", *clock, "--fork", "sh", "-c",
                  f"hostname node{rank} && exec {sonde}"],
-                env=variables, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env=variables, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=said[rank].open("w"),
             )
         )  # fmt: skip
-    assert [one.wait(150) for one in started] == [0, 0]
+    ended = [one.wait(150) for one in started]
+    assert ended == [0, 0], "\n".join(one.read_text()[-2000:] for one in said)
     parts = [tmp_path / f"j1.node{rank}.sonde" for rank in (0, 1)]
     done = subprocess.run(
         [sys.executable, "-m", "sonde", "merge", *map(str, parts), "-o", str(tmp_path / "job.sonde")],
@@ -101,5 +102,5 @@ def test_two_hosts_whose_clocks_are_1000_s_apart_become_one_job(
     assert job.shared.unfinished == 0
     assert (job.shared.transfer_ns >= -clocks["uncertainty_ns"]).all()
     late = job.late
-    assert late is not None
+    assert late is not None, job.lateness
     assert (late.rank, late.cause.kind, late.cause.place.line) == (1, "sleep", planted_line(SLEEPER))

@@ -8,8 +8,9 @@ Bounds: no rank leaves a synchronising collective before every rank has entered 
 Of all lines that keep every bound, the one with most room to both sides is off by at most half of that room, whatever
 the network does. Where no line keeps them a clock was set, or the two are not of one job.
 
-Ends: a collective ends on all ranks within its transfer. So the median of ended_B − ended_A is off by at most half of
-the transfer, of the fastest tenth of the calls, and 2.5 standard errors. This is the better one where one host always
+Ends: a collective ends on all ranks within its transfer. So ended_B − ended_A of a call is off by no more than that,
+and the median over the fastest quarter of the calls by no more than their longest transfer; 2.5 standard errors are
+added. The others are no help: a busy machine notes many of its ends late. This is the better one where one host always
 comes last, so that only one bound is near. The line with the smaller uncertainty is taken; one by ends must keep the
 bounds.
 """
@@ -26,7 +27,9 @@ from sonde.columns import Array
 FEWEST = 3
 MOST_DRIFT = 1e-3  # of a clock against another; more is no clock
 SLOPES = 41
-FASTEST = 10  # percent of the calls
+FASTEST = 0.25  # of the calls
+FEWEST_FAST = 12
+ROUNDS = 3  # which calls are fast is known by the clocks, and the clocks by the fast calls
 
 Room = Callable[[float], tuple[float, float]]  # slope → the least and the largest offset that keep all bounds
 
@@ -105,20 +108,33 @@ def _bounded(room: Room, slope: float, span: float, calls: int, origin: int, bas
 def _by_ends(
     at: Array, asked_a: Array, ended_a: Array, asked_b: Array, ended_b: Array, base: int, origin: int
 ) -> ClockFit:
-    """The median line through the differences of ends."""
+    """The median line through the differences of ends of the fastest calls."""
     apart = (ended_b - ended_a - base).astype(float)
+    chosen = np.arange(len(apart))
+    longest = 0.0
+    for _ in range(ROUNDS):
+        slope, offset = _line(at[chosen], apart[chosen])
+        here = offset + slope * at
+        last = np.maximum((asked_b - asked_a - base).astype(float) - here, 0.0)  # to ask, from A's moment on
+        ends = np.maximum((ended_a - asked_a).astype(float), (ended_b - asked_a - base).astype(float) - here)
+        transfer = ends - last
+        count = min(max(int(FASTEST * len(apart)), FEWEST_FAST), len(apart))
+        chosen = np.sort(np.argsort(transfer, kind="stable")[:count])
+        longest = max(float(transfer[chosen].max()), 0.0)
+    slope, offset = _line(at[chosen], apart[chosen])
+    rest = apart[chosen] - slope * at[chosen] - offset
+    error = 1.2533 * 1.4826 * float(np.median(np.abs(rest))) / np.sqrt(len(rest))
+    # The slope is as uncertain as the offset at either end: it is counted twice.
+    return ClockFit(len(apart), origin, base + offset, slope, longest + 2 * 2.5 * error)
+
+
+def _line(at: Array, apart: Array) -> tuple[float, float]:
+    """Slope and offset of the median line."""
     half = len(apart) // 2
     run = at[half : half * 2] - at[:half]
     slopes = (apart[half : half * 2] - apart[:half])[run > 0] / run[run > 0]
     slope = float(np.median(slopes)) if len(slopes) else 0.0
-    offset = float(np.median(apart - slope * at))
-    rest = apart - slope * at - offset
-    error = 1.2533 * 1.4826 * float(np.median(np.abs(rest))) / np.sqrt(len(rest))
-    moved = asked_b - base - offset - slope * at  # when B asked, by A's clock
-    transfer = ended_a - np.maximum(asked_a, moved)
-    fastest = max(float(np.percentile(transfer, FASTEST)), 0.0)
-    # The slope is as uncertain as the offset at either end: it is counted twice.
-    return ClockFit(len(apart), origin, base + offset, slope, fastest / 2 + 2 * 2.5 * error)
+    return slope, float(np.median(apart - slope * at))
 
 
 def _best(value: Callable[[float], float], low: float, high: float) -> float:
