@@ -72,13 +72,17 @@ def test_two_hosts_whose_clocks_are_1000_s_apart_become_one_job(
         }
         clock = ["-T", "--monotonic", str(AHEAD_S)] if rank else []
         sonde = f"{sys.executable} -m sonde run --quiet --job j1 {script} {tmp_path}"
-        started.append(
-            subprocess.Popen(
-                ["ip", "netns", "exec", name, "unshare", "--uts", *clock, "--fork", "sh", "-c",
-                 f"hostname node{rank} && exec {sonde}"],
-                env=variables, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=said[rank].open("w"),
+        command = ["ip", "netns", "exec", name, "unshare", "--uts", *clock, "--fork", "sh", "-c"]
+        with said[rank].open("w") as output:
+            started.append(
+                subprocess.Popen(
+                    [*command, f"hostname node{rank} && exec {sonde}"],
+                    env=variables,
+                    cwd=tmp_path,
+                    stdout=output,
+                    stderr=output,
+                )
             )
-        )  # fmt: skip
     ended = [one.wait(150) for one in started]
     assert ended == [0, 0], "\n".join(one.read_text()[-2000:] for one in said)
     parts = [tmp_path / f"j1.node{rank}.sonde" for rank in (0, 1)]
