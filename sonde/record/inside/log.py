@@ -56,26 +56,14 @@ class MappedLog:
     def close(self) -> None:
         """Cut the file to its text. Later lines are lost and counted."""
         with self._lock:
-            if self._fd < 0:
-                return
-            if self._map is not None:
-                self._map.close()
-                self._map = None
-            os.ftruncate(self._fd, self._end)
-            os.close(self._fd)
-            self._fd = -1
-            self._size = 0
+            if self._fd >= 0:
+                self._release(cut=True)
 
     def abandon(self) -> None:
         """In a forked child: let go of the parent's file without touching it."""
         self._lock = Lock()  # the parent may have held it in another thread
         if self._fd >= 0:
-            if self._map is not None:
-                self._map.close()
-                self._map = None
-            os.close(self._fd)
-            self._fd = -1
-            self._size = 0
+            self._release(cut=False)
 
     def _turn(self) -> None:
         """Go on in the next file of a ring; where that is not possible, in this one."""
@@ -86,12 +74,18 @@ class MappedLog:
             fresh = os.open(self.path, _NEW, 0o600)
         except OSError:
             return
+        self._release(cut=True)
+        self._fd, self._end = fresh, 0
+
+    def _release(self, cut: bool) -> None:
+        """Unmap and close the file; with `cut`, to its text."""
         if self._map is not None:
             self._map.close()
             self._map = None
-        os.ftruncate(self._fd, self._end)
+        if cut:
+            os.ftruncate(self._fd, self._end)
         os.close(self._fd)
-        self._fd, self._end, self._size = fresh, 0, 0
+        self._fd, self._size = -1, 0
 
     def _grow(self, needed: int) -> bool:
         if self._fd < 0:
