@@ -249,76 +249,101 @@ void Inflater::stored() {
   if (stored_left_ == 0) state_ = State::kBlock;
 }
 
-// The hot loop. refill() leaves at least 56 bits: enough for a length code with its extra bits and
-// a distance code with its own (48 at most).
+// The hot loop. It works on copies of the bit reader's state, which a store through `out` could otherwise change.
+// refill() leaves at least 56 bits: enough for a length code with its extra bits and a distance code with its own
+// (48 at most).
 void Inflater::codes() {
   std::uint8_t* out = out_;
   const std::uint8_t* limit = output_.data() + kHistory + kChunk;
-  const std::uint32_t lit_mask = (1U << kLitBits) - 1;
-  const std::uint32_t dist_mask = (1U << kDistBits) - 1;
-  const auto take = [this](int count) {
-    bit_buffer_ >>= count;
-    bit_count_ -= count;
+  const std::uint32_t* const literals = lit_table_.data();
+  const std::uint32_t* const distances = dist_table_.data();
+  constexpr std::uint32_t kLitMask = (1U << kLitBits) - 1;
+  constexpr std::uint32_t kDistMask = (1U << kDistBits) - 1;
+  const std::uint8_t* in = in_;
+  const std::uint8_t* in_end = in_end_;
+  std::uint64_t buffer = bit_buffer_;
+  int count = bit_count_;
+  const auto take = [&](int bits) {
+    buffer >>= bits;
+    count -= bits;
+  };
+  const auto fill = [&] {
+    if (in_end - in < 16) [[unlikely]] {
+      in_ = in;
+      if (!input_ended_) more_input();
+      in = in_;
+      in_end = in_end_;
+      if (in > in_end + 32) return;  // far beyond the end: beyond() has the say
+    }
+    buffer |= load64(in) << count;
+    in += (63 - count) >> 3;
+    count |= 56;
+  };
+  const auto beyond = [&] { return in - (count >> 3) > in_end; };
+  const auto leave = [&](State state) {
+    out_ = out;
+    in_ = in;
+    bit_buffer_ = buffer;
+    bit_count_ = count;
+    state_ = state;
+    if (beyond()) fail(Failure::kTruncated);
+  };
+  const auto corrupt = [&] {
+    leave(State::kEnd);
+    if (failure_ == Failure::kNone) fail(Failure::kCorrupt);
   };
   while (out < limit) {
-    refill();
-    std::uint32_t entry = lit_table_[bit_buffer_ & lit_mask];
+    fill();
+    std::uint32_t entry = literals[buffer & kLitMask];
     // Literals come in runs; two short codes leave enough bits for a third look-up.
     for (int i = 0; i < 3 && (entry & kLiteral) != 0; ++i) {
       take(static_cast<int>(entry & 0xFF));
       *out++ = static_cast<std::uint8_t>(entry >> 16);
-      entry = lit_table_[bit_buffer_ & lit_mask];
+      entry = literals[buffer & kLitMask];
     }
     if ((entry & kLiteral) != 0) {
-      if (overrun()) break;
+      if (beyond()) break;
       continue;
     }
-    refill();
+    fill();
     if ((entry & kSubtable) != 0) {
       take(kLitBits);
-      entry = lit_table_[(entry >> 16) + (bit_buffer_ & ((1U << ((entry >> 8) & 0xF)) - 1))];
+      entry = literals[(entry >> 16) + (buffer & ((1U << ((entry >> 8) & 0xF)) - 1))];
       if ((entry & kLiteral) != 0) {
         take(static_cast<int>(entry & 0xFF));
         *out++ = static_cast<std::uint8_t>(entry >> 16);
-        if (overrun()) break;
+        if (beyond()) break;
         continue;
       }
     }
-    if ((entry & 0xFF) == 0) {
-      out_ = out;
-      return fail(overrun() ? Failure::kTruncated : Failure::kCorrupt);
-    }
+    if ((entry & 0xFF) == 0) return corrupt();
     take(static_cast<int>(entry & 0xFF));
-    if (overrun()) break;
-    if ((entry & kEndOfBlock) != 0) {
-      out_ = out;
-      state_ = State::kBlock;
-      return;
-    }
+    if (beyond()) break;
+    if ((entry & kEndOfBlock) != 0) return leave(State::kBlock);
     const int length_extra = static_cast<int>((entry >> 8) & 0xF);
-    const std::size_t length = (entry >> 16) + (bit_buffer_ & ((1U << length_extra) - 1));
+    const std::size_t length = (entry >> 16) + (buffer & ((1U << length_extra) - 1));
     take(length_extra);
-    entry = dist_table_[bit_buffer_ & dist_mask];
+    entry = distances[buffer & kDistMask];
     if ((entry & kSubtable) != 0) {
       take(kDistBits);
-      entry = dist_table_[(entry >> 16) + (bit_buffer_ & ((1U << ((entry >> 8) & 0xF)) - 1))];
+      entry = distances[(entry >> 16) + (buffer & ((1U << ((entry >> 8) & 0xF)) - 1))];
     }
-    if ((entry & 0xFF) == 0) {
-      out_ = out;
-      return fail(overrun() ? Failure::kTruncated : Failure::kCorrupt);
-    }
+    if ((entry & 0xFF) == 0) return corrupt();
     take(static_cast<int>(entry & 0xFF));
     const int dist_extra = static_cast<int>((entry >> 8) & 0xF);
-    const std::size_t distance = (entry >> 16) + (bit_buffer_ & ((1U << dist_extra) - 1));
+    const std::size_t distance = (entry >> 16) + (buffer & ((1U << dist_extra) - 1));
     take(dist_extra);
-    if (overrun()) break;
-    if (distance > static_cast<std::size_t>(out - history_)) {
-      out_ = out;
-      return fail(Failure::kCorrupt);
-    }
+    if (beyond()) break;
+    if (distance > static_cast<std::size_t>(out - history_)) return corrupt();
     const std::uint8_t* from = out - distance;
     std::uint8_t* stop = out + length;
-    if (distance >= 8) {
+    if (distance >= 32) {
+      do {
+        std::memcpy(out, from, 32);
+        out += 32;
+        from += 32;
+      } while (out < stop);
+    } else if (distance >= 8) {
       do {
         std::memcpy(out, from, 8);
         out += 8;
@@ -331,8 +356,7 @@ void Inflater::codes() {
     }
     out = stop;
   }
-  out_ = out;
-  if (overrun()) fail(Failure::kTruncated);
+  leave(state_);
 }
 
 std::size_t Inflater::next(const char** data) {

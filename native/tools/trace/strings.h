@@ -25,25 +25,14 @@ class Strings {
   // The code of `text`; `flags` are added to what is known about a new string.
   std::int32_t intern(std::string_view text, std::uint8_t flags = 0) {
     const std::uint64_t h = hash(text);
-    std::size_t at = h & (slots_.size() - 1);
-    while (slots_[at] != kEmpty) {
-      const auto code = static_cast<std::int32_t>(slots_[at] & 0xffffffffU);
-      if ((slots_[at] >> 32) == (h >> 32) && get(code) == text) return code;
-      at = (at + 1) & (slots_.size() - 1);
-    }
-    return insert(text, flags, h, at);
+    const std::size_t at = slot_of(text, h);
+    return slots_[at] == kEmpty ? insert(text, flags, h, at) : code_in(at);
   }
 
   // The code of `text`, -1 when it is not there.
   std::int32_t find(std::string_view text) const {
-    const std::uint64_t h = hash(text);
-    std::size_t at = h & (slots_.size() - 1);
-    while (slots_[at] != kEmpty) {
-      const auto code = static_cast<std::int32_t>(slots_[at] & 0xffffffffU);
-      if ((slots_[at] >> 32) == (h >> 32) && get(code) == text) return code;
-      at = (at + 1) & (slots_.size() - 1);
-    }
-    return -1;
+    const std::size_t at = slot_of(text, hash(text));
+    return slots_[at] == kEmpty ? -1 : code_in(at);
   }
 
   std::string_view get(std::int32_t code) const {
@@ -64,6 +53,15 @@ class Strings {
     std::size_t n = text.size();
     for (; n > 8; n -= 8, p += 8) h = mix(h ^ word(p, 8));
     return mix(h ^ word(p, n));
+  }
+  std::int32_t code_in(std::size_t at) const { return static_cast<std::int32_t>(slots_[at] & 0xffffffffU); }
+  // Where `text` stands, or the empty slot where it would.
+  std::size_t slot_of(std::string_view text, std::uint64_t h) const {
+    std::size_t at = h & (slots_.size() - 1);
+    while (slots_[at] != kEmpty && !((slots_[at] >> 32) == (h >> 32) && get(code_in(at)) == text)) {
+      at = (at + 1) & (slots_.size() - 1);
+    }
+    return at;
   }
   static std::uint64_t word(const char* p, std::size_t n) {
     std::uint64_t w = 0;
