@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "steps/event_log.h"
 #include "steps/interpose.h"
+#include "steps/unprofiled.h"
 
 namespace {
 
@@ -83,13 +84,16 @@ namespace sonde {
 
 class CollectiveMade {
  public:
-  CollectiveMade(const void* work, int operation, uint64_t number, const void* inputs, void* caller) {
+  CollectiveMade(const void* work, int operation, uint64_t number, const void* inputs, void* caller)
+      : unprofiled_(caller) {
     const auto* given = static_cast<const OptionalTensors*>(inputs);
     const Content content = given->given ? content_of(given->tensors, caller) : Content{0, 0xff};
     const bool scatters = operation == kAllReduce && t_scattering;
     note_made(work, scatters ? kReduceScatter : operation, static_cast<int64_t>(number), content);
   }
-  ~CollectiveMade() {}
+
+ private:
+  const Unprofiled unprofiled_;
 };
 
 // While it lives, an all_reduce is part of a reduce_scatter.

@@ -24,6 +24,7 @@ ALONE, TIMES_ALONE = (
     0.1,
     5.0,
 )  # work that the others do less than a tenth of is the cause up to five times as much
+MEASURABLE = 0.05  # of the lateness: from less work than that of the others nothing is said about their interruptions
 BESIDE_TAKEN = 0.05  # of the lateness: on a busy machine most of it is time off the CPU, whatever the cause
 
 Cells = dict[tuple[Place, str], float]
@@ -72,7 +73,8 @@ def _best(excess: Cells, others: list[Cells]) -> tuple[Place, str]:
     over the stretch that it was measured in, sleeps included, it must be twice as much to be called the cause; five
     times where the work is this rank's alone: whoever blocks and wakes often (a write) waits for a CPU each time.
     """
-    slowed = float(np.median([_taken(one) / max(_worked(one), 1.0) for one in others]))
+    least = max(MEASURABLE * sum(ns for ns in excess.values() if ns > 0), 1.0)
+    slowed = float(np.median([_taken(one) / max(_worked(one), least) for one in others]))
     own = {
         key: ns * (1 + slowed if _on_cpu(key[1]) else 1.0)
         for key, ns in excess.items()

@@ -26,3 +26,10 @@ def test_the_same_work_that_takes_a_little_longer_is_not_the_cause_of_what_was_t
 ) -> None:
     excess = {(MODEL, "arithmetic"): 5.2 * MS, TAKEN: taken_ms * MS}
     assert _best(excess, [{(MODEL, "arithmetic"): 10 * MS}])[1] == kind
+
+
+def test_others_that_hardly_work_say_nothing_of_how_much_interruptions_slow() -> None:
+    """The other rank waited nearly all the time; the 2 µs that it lost are no measure of anything."""
+    sleep = (Place("train.py", 27, "late"), "sleep")
+    excess = {sleep: 26 * MS, (MODEL, "dispatch"): 0.2 * MS, TAKEN: 0.2 * MS}
+    assert _best(excess, [{(NOBODY, "unseen"): 0.4 * MS, TAKEN: 0.002 * MS}]) == sleep

@@ -16,6 +16,7 @@ import ctypes
 import os
 from typing import Any
 
+from sonde.record.inside import agent
 from sonde.record.inside.session import now_ns
 
 CLOCK_NAME = "sonde::clock"
@@ -41,6 +42,8 @@ class KinetoWindow:
 
         if _profiler_enabled():
             raise RuntimeError("another profiler is active")
+        if agent.library() is None and _uses_gloo(torch):
+            raise RuntimeError("torch's profiler can crash a program with gloo's collectives; without the agent, no windows")
         profiler = torch.autograd.profiler
         # Asking whether there is a GPU would initialise its driver and break later forks;
         # whether the program uses one is safe to ask.
@@ -56,8 +59,10 @@ class KinetoWindow:
         try:
             _prepare_profiler(config, wanted.kineto_activities)
             self.start_ns = now_ns()
+            _tell_agent(True)
             _enable_profiler(config, wanted.kineto_activities)
         except Exception:
+            _tell_agent(False)
             self._quiet(False)
             raise
         finally:
@@ -78,6 +83,7 @@ class KinetoWindow:
         torch.autograd.profiler._run_on_profiler_stop()
         self._result = _disable_profiler()
         self.end_ns = now_ns()
+        _tell_agent(False)
         self._quiet(False)
 
     def save(self, path: str) -> None:
@@ -110,3 +116,18 @@ class KinetoWindow:
             flag.value = max(before, C10_ERROR_LEVEL) if on else before
         except (OSError, ValueError):
             pass  # another build of torch: the warning shows, nothing else happens
+
+
+def _tell_agent(is_open: bool) -> None:
+    """Gloo's collectives stay out of our windows: native/agent/steps/unprofiled.h says why."""
+    found = agent.library()
+    if found is not None:
+        found.sonde_window_is_open(int(is_open))
+
+
+def _uses_gloo(torch: Any) -> bool:
+    if not torch.distributed.is_available() or not torch.distributed.is_initialized():
+        return False
+    from torch.distributed import distributed_c10d
+
+    return any("gloo" in str(made[0]) for made in distributed_c10d._world.pg_map.values())
