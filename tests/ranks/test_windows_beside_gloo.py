@@ -53,7 +53,13 @@ def record(folder: Path, program: str, **variables: str) -> Path:
     command = [sys.executable, "-m", "sonde", "run", "--quiet", "-o", str(target)]
     command += torchrun(2, folder / "train.py", str(folder))
     done = subprocess.run(
-        command, env=environment() | variables, capture_output=True, text=True, timeout=200, cwd=folder, check=False
+        command,
+        env=environment() | variables,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        cwd=folder,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return target
@@ -68,7 +74,7 @@ def test_a_window_may_close_before_gloo_has_ended_its_last_collective(tmp_path: 
     recording = open_recording(target)
     kinds = recording.table("marks").text("kind")
     assert kinds.equals("window").any()
-    names = set(recording.table("ops").text("name").tolist())
+    names = {str(name) for name in recording.table("ops").text("name").tolist()}
     assert "aten::addmm" in names or "aten::linear" in names
     assert not {name for name in names if name.startswith("gloo:")}
     assert len(recording.table("collectives")) >= 2 * 80

@@ -24,7 +24,7 @@ ALONE, TIMES_ALONE = (
     0.1,
     5.0,
 )  # work that the others do less than a tenth of is the cause up to five times as much
-MEASURABLE = 0.05  # of the lateness: from less work than that of the others nothing is said about their interruptions
+MEASURABLE = 0.05  # of the lateness: work of the others that is enough to say how much interruptions slow it
 BESIDE_TAKEN = 0.05  # of the lateness: on a busy machine most of it is time off the CPU, whatever the cause
 
 Cells = dict[tuple[Place, str], float]

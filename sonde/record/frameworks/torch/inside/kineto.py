@@ -43,7 +43,7 @@ class KinetoWindow:
         if _profiler_enabled():
             raise RuntimeError("another profiler is active")
         if agent.library() is None and _uses_gloo(torch):
-            raise RuntimeError("torch's profiler can crash a program with gloo's collectives; without the agent, no windows")
+            raise RuntimeError("without the agent, torch's profiler can crash a program that uses gloo")
         profiler = torch.autograd.profiler
         # Asking whether there is a GPU would initialise its driver and break later forks;
         # whether the program uses one is safe to ask.
