@@ -9,6 +9,9 @@
 //   Waited   by the thread that waited; for send and receive, which no thread runs, this is their end
 // The kind is what the program asked for: gloo makes a reduce_scatter of an all_reduce.
 // Names of groups come from the Python observer (frameworks/torch/inside/groups.py), by the group's address.
+#include <cstring>
+#include <optional>
+
 #include "common/clock.h"
 #include "steps/event_log.h"
 #include "steps/interpose.h"
@@ -16,13 +19,11 @@
 
 namespace {
 
-thread_local const void* t_made __attribute__((tls_model("initial-exec"))) = nullptr;
+// Static room for thread-local variables is scarce: `sonde attach` finds what the program's libraries left of it.
+thread_local const void* t_noted __attribute__((tls_model("initial-exec"))) = nullptr;  // of calls that nobody asks about
 thread_local const void* t_running __attribute__((tls_model("initial-exec"))) = nullptr;
-thread_local const void* t_finishing __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local sonde::EventRecord* t_ran __attribute__((tls_model("initial-exec"))) = nullptr;  // of `t_running`
 thread_local const void* t_waiting __attribute__((tls_model("initial-exec"))) = nullptr;
-thread_local const void* t_queueing __attribute__((tls_model("initial-exec"))) = nullptr;
-thread_local const void* t_passing __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local const void* t_scattering __attribute__((tls_model("initial-exec"))) = nullptr;
 
 constexpr int kAllReduce = 1, kReduceScatter = 9, kSend = 12, kReceive = 13;  // c10d::OpType
@@ -94,6 +95,18 @@ class CollectiveMade {
 
  private:
   const Unprofiled unprofiled_;
+};
+
+// Sends and receives have no function of their own where they are made; other backends end their records at once.
+class WorkMade {
+ public:
+  WorkMade(const char* title, void* caller) {
+    if (title && !std::strncmp(title, "gloo:", 5)) unprofiled_.emplace(caller);
+  }
+  ~WorkMade() {}
+
+ private:
+  std::optional<Unprofiled> unprofiled_;
 };
 
 // While it lives, an all_reduce is part of a reduce_scatter.
@@ -178,7 +191,7 @@ class Message {
                     void,                                                                                       \
                     (void* self, void* context, void* outputs, unsigned char operation, uint64_t number,        \
                      long milliseconds, const char* title, const void* inputs),                                 \
-                    (self, context, outputs, operation, number, milliseconds, title, inputs), t_made,           \
+                    (self, context, outputs, operation, number, milliseconds, title, inputs), t_noted,           \
                     sonde::CollectiveMade made(self, operation, number, inputs, __builtin_return_address(0)))
 SONDE_MADE(whole, "C1")
 SONDE_MADE(base, "C2")
@@ -188,19 +201,29 @@ SONDE_IN_FRONT_OF(sonde_collective_run,
                   "default_null_typeIS1_EEEE",
                   void, (const void* const* self), (self), t_running, sonde::CollectiveRun run(*self))
 SONDE_IN_FRONT_OF(sonde_collective_finish, "_ZN4c10d16ProcessGroupGloo9AsyncWork14finishWorkGlooEv", void, (void* self),
-                  (self), t_finishing, sonde::CollectiveFinish finish)
+                  (self), t_noted, sonde::CollectiveFinish finish)
 SONDE_IN_FRONT_OF(sonde_collective_queued,
                   "_ZN4c10d16ProcessGroupGloo7enqueueEN3c1013intrusive_ptrINS0_9AsyncWorkENS1_6detail34intrusive_target_"
                   "default_null_typeIS3_EEEE",
-                  void, (void* self, const void* const* work), (self, work), t_queueing,
+                  void, (void* self, const void* const* work), (self, work), t_noted,
                   sonde::CollectiveQueued queued(*work, self))
+
+// c10d::Work::Work(int, OpType, const char*, const std::optional<std::vector<at::Tensor>>&), of every kind of work.
+#define SONDE_WORK(name, constructor)                                                                            \
+  SONDE_IN_FRONT_OF(sonde_work_##name,                                                                           \
+                    "_ZN4c10d4Work" constructor "EiNS_6OpTypeEPKcRKSt8optionalISt6vectorIN2at6TensorESaIS7_EEE", \
+                    void, (void* self, int rank, unsigned char operation, const char* title, const void* inputs), \
+                    (self, rank, operation, title, inputs), t_noted,                                             \
+                    sonde::WorkMade made(title, __builtin_return_address(0)))
+SONDE_WORK(whole, "C1")
+SONDE_WORK(base, "C2")
 
 // They return a smart pointer, so its place comes first and goes back.
 #define SONDE_MESSAGE(name, operation)                                                                          \
   SONDE_IN_FRONT_OF(sonde_message_##name,                                                                       \
                     "_ZN4c10d16ProcessGroupGloo4" #name "ERSt6vectorIN2at6TensorESaIS3_EEii", void*,             \
                     (void* const* result, void* self, void* tensors, int peer, int tag),                        \
-                    (result, self, tensors, peer, tag), t_passing,                                              \
+                    (result, self, tensors, peer, tag), t_noted,                                              \
                     sonde::Message message(operation, result, self, tensors, peer, __builtin_return_address(0)))
 SONDE_MESSAGE(send, kSend)
 SONDE_MESSAGE(recv, kReceive)
