@@ -95,7 +95,7 @@ def _host_bound(subject: Subject) -> Bound:
         evidence[0] = "without waiting for other threads, " + evidence[0]
         evidence.append(
             f"{subject.each_other * 100:.0f} % of CPU time is OpenMP threads waiting for each other: "
-            "another program holds a core"
+            "another program holds a core (OMP_WAIT_POLICY=PASSIVE or one thread ends that)"
         )
     if word == "kernel-bound":
         word, told = _at_roof(subject)

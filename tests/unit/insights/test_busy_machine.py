@@ -71,6 +71,11 @@ def test_threads_that_wait_for_each_other_beside_another_program_are_a_finding()
     assert rest == "OpenMP threads waiting for each other: another program holds a core"
     assert 80 <= int(share) <= 96
     assert "OMP_WAIT_POLICY=PASSIVE" in found.fix
+    report = judge(beside_neighbours())
+    assert found.saving is not None
+    assert report.step_ms is not None
+    assert found.saving.of_ms == pytest.approx(4 * report.step_ms, rel=0.05)  # 75 % was taken
+    assert "one thread would need about as long" in found.evidence[-1].text
     # Nothing is said where no other program is near: the same waits are then the program's own.
     assert said(judge(beside_neighbours(taken=0.0)), "spin_share") is None
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from sonde.insights.model import Evidence, Experiment, Insight, Saving
 from sonde.insights.pool import Pool, pool
 from sonde.insights.rule import Finding, Rule
@@ -65,6 +67,9 @@ def judge(subject: Subject) -> Iterator[Finding]:
 def _beside_another_program(subject: Subject, seen: Pool) -> Finding:
     host = subject.host
     waits = float(host.weight[host.pool].sum()) / max(float(host.weight.sum()), 1.0)
+    working = float(host.weight[~host.pool].sum()) + _worked_ns(subject)
+    alone_ms = working / max(float(host.weight.sum()), 1.0) * subject.step_ms
+    whole_ms = subject.step_ms / max(1 - subject.taken.share, 0.01)
     return Finding(
         Insight(
             rule=RULE.name,
@@ -80,9 +85,13 @@ def _beside_another_program(subject: Subject, seen: Pool) -> Finding:
                     f"{seen.threads} threads on {seen.cpus} CPUs; "
                     f"{waits:.0%} of the rest of a step waits for the pool"
                 ),
+                Evidence(
+                    f"without these waits all threads together work {alone_ms:.3g} ms per step: "
+                    "one thread would need about as long"
+                ),
             ),
             # What strangers cause is no mistake of the program, and may be over by now.
-            saving=Saving(0.0, waits * subject.step_ms, subject.step_ms),
+            saving=Saving(0.0, waits * subject.step_ms, whole_ms),
             confidence="low",
             fix="export OMP_WAIT_POLICY=PASSIVE   # or one thread: OMP_NUM_THREADS=1",
             experiment=Experiment(
@@ -91,6 +100,13 @@ def _beside_another_program(subject: Subject, seen: Pool) -> Finding:
             work="taken",
         )
     )
+
+
+def _worked_ns(subject: Subject) -> float:
+    """What the pool's workers worked in steady steps, their waits left out."""
+    workers = subject.workers
+    running = workers.text("state").equals("running")
+    return float(np.maximum(workers.array("weight_ns")[running], 0).sum())
 
 
 def _active(environment: dict[str, str]) -> str:
