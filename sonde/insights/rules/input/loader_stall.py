@@ -3,7 +3,9 @@
 Condition: the loader has workers, and `__next__` takes at least 5 % of the steady steps (TensorBoard plugin's
     threshold for its advice), most of it off the CPU.
 Saving: the wait. Workers needed = now · (1 + wait / rest of the step), rounded up; where
-    the machine has too few CPUs for CPU-bound workers the low end is 0.
+    the machine has too few CPUs for CPU-bound workers the low end is 0. Where the workers make batches in less than a
+    quarter of their time, they are not slow: what takes long is to hand a batch over, and making it in the training
+    process takes its making instead.
 Not for: loaders without workers (rule 19), and the wait for the first batch of an epoch (rule 20).
 """
 
@@ -14,14 +16,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sonde.insights.loading import claimed, loading
-from sonde.insights.model import Evidence, Experiment, Insight, NotEnough
+from sonde.insights.loading import Loading, claimed, loading
+from sonde.insights.model import Evidence, Experiment, Insight, NotEnough, Saving
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
 
+FETCH = r"torch/utils/data/_utils/fetch\.py"
 LEAST_SHARE = 0.05  # kineto tb_plugin, module_op advice: DataLoader > 5 %
 FEWEST_WAITS = 3
 HAND_OVER_NS = 2_000_000  # ours: taking a ready batch from a worker costs up to that on a busy machine
+LEAST_MAKING = 0.25  # of a worker's time, ours: with less it waits for work, not the model for it
+FEWEST_SEEN = 10  # samples of workers at work
+LONGER_HERE = 1.5  # ours: to make a batch between two steps, with caches that the step has used
 MANY_PER_CPU = 4  # ours: who has that many workers per CPU knows that input is slow
 
 
@@ -39,6 +45,11 @@ def judge(subject: Subject) -> Iterator[Finding]:
     wanted = math.ceil(now * (1 + seen.median_ns / rest_ns))
     cpus = subject.cpus
     if now >= MANY_PER_CPU * cpus:
+        return
+    making = _making(subject)
+    if making is not None and making < LEAST_MAKING:
+        if (found := _handed_over(subject, seen, making, now)) is not None:
+            yield found
         return
     busy = _workers_busy(subject)
     room = busy < 0.5 or wanted + 1 <= cpus
@@ -69,6 +80,61 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 arguments={"num_workers": min(wanted, 32), "prefetch_factor": 4, "persistent_workers": True},
             ),
             resource="input",
+        ),
+        claimed(subject),
+    )
+
+
+def _making(subject: Subject) -> float | None:
+    """Share of the workers' time in which they fetch samples, waiting for a disk included; None when not known."""
+    samples, threads, processes = (subject.table(n) for n in ("samples", "threads", "processes"))
+    loaders = processes.array("process")[processes.text("role").equals("dataloader")]
+    mine = threads.array("thread")[
+        np.isin(threads.array("process"), loaders) & threads.text("kind").equals("main")
+    ]
+    rows = np.isin(samples.array("thread"), mine) & subject.in_steady(samples.array("time_ns"))
+    weight = samples.array("weight_ns")[rows].astype(np.float64)
+    index = subject.stacks
+    fetching = np.append(index.innermost(index.frames_where(name=r"fetch$", file=FETCH)), -1)
+    inside = fetching[samples.array("stack")[rows]] >= 0
+    if int(inside.sum()) < FEWEST_SEEN or not weight.sum():
+        return None
+    return float(weight[inside].sum() / weight.sum())
+
+
+def _handed_over(subject: Subject, seen: Loading, making: float, workers: int) -> Finding | None:
+    """The batches are ready; to take one costs more than to make it would."""
+    batches = seen.batches / max(len(subject.step_starts), 1)  # in a step
+    made_ns = making * workers * subject.steady.total_ns / seen.batches
+    won_ns = seen.share.middle * subject.step_ns - batches * made_ns
+    if won_ns < LEAST_SHARE * subject.step_ns:
+        return None
+    low_ns = seen.share.middle * subject.step_ns - LONGER_HERE * batches * made_ns
+    return Finding(
+        Insight(
+            rule=RULE.name,
+            title=f"Taking a batch from a worker takes {seen.median_ns / 1e6:.1f} ms, longer than making it",
+            why="The workers wait for work. What costs is to pass a batch between processes; small batches are made "
+            "faster where they are used.",
+            evidence=(
+                Evidence(
+                    f"{seen.share.middle:.1%} of the steady steps is spent in DataLoader.__next__",
+                    "mark",
+                    "dataloader",
+                ),
+                Evidence(
+                    f"{workers} worker(s) make batches {making:.0%} of their time: "
+                    f"{made_ns / 1e6:.2g} ms for a batch"
+                ),
+            ),
+            saving=Saving(min(low_ns, 0.5 * won_ns) / 1e6, won_ns / 1e6, subject.step_ms),
+            confidence="low" if subject.taken.matters else "medium",
+            fix="DataLoader(..., num_workers=0)   # or larger batches; may be slower here: prove first",
+            experiment=Experiment(
+                "arguments", target="torch.utils.data.DataLoader", arguments={"num_workers": 0}
+            ),
+            resource="input",
+            way="with fewer or more hands",
         ),
         claimed(subject),
     )
