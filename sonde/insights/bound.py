@@ -77,10 +77,12 @@ def _host_bound(subject: Subject) -> Bound:
     samples, weight, thread = subject.host.samples, subject.host.weight, subject.thread
     looks = max(len(samples), int(subject.host.looks))
     what = "a steady step is" if subject.unit == "step" else "the main thread is"
+    if float(subject.host.weight[subject.host.behind >= 0].sum()) >= LOSS_SHARE * float(weight.sum()):
+        what = what.replace(" is", ", with the threads that it waits for, is")
     crowded = subject.taken.matters
     if looks < FEWEST_SAMPLES:
         raise NotEnough(too_few(looks))
-    kinds = sample_kinds(subject.stacks, samples, crowded)
+    kinds = sample_kinds(subject.stacks, samples, crowded, subject.host.behind)
     sums = np.bincount(kinds, weight, len(KINDS))
     shares = {name: float(sums[i] / max(weight.sum(), 1.0)) for i, name in enumerate(KINDS)}
     pool = shares["pool"]

@@ -2,7 +2,7 @@
 
 input     waiting for, or making, the next batch inside a DataLoader
 ranks     off the CPU in a collective, a send or a receive: for other ranks or their data
-wait      off the CPU elsewhere (not counting preemption)
+wait      off the CPU elsewhere (not counting preemption, nor the work of other threads that it waits for)
 pool      waiting for the other threads of a parallel region, busily or asleep: no arithmetic
 math      in a kernel of a matrix product, convolution or attention
 memory    in any other kernel of a framework or library
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sonde.analyze.account import kinds as account_kinds
+from sonde.analyze.account.kinds import KERNELS
 from sonde.analyze.account.stack_kinds import (
     COMMUNICATION,
     COMMUNICATION_FILE,
@@ -37,6 +39,15 @@ MATH_OP = (
     r"^aten::(mm|addmm|bmm|baddbmm|addbmm|matmul|linear|mkldnn_linear|mkldnn_convolution|convolution|conv\dd"
     r"|_convolution|slow_conv\w*|thnn_conv\w*|convolution_backward|convolution_overrideable"
     r"|scaled_dot_product_attention|_scaled_dot\w+|_flash_attention\w*|addmv|mv|einsum|lstm|gru|mkldnn_rnn_layer)"
+)
+
+
+# The kind here of each kind of work in the account.
+_OF_WORK = np.array(
+    [
+        KINDS.index("math" if name == "arithmetic" else "memory" if name in KERNELS else "overhead")
+        for name in account_kinds.KINDS
+    ]
 )
 
 
@@ -76,8 +87,11 @@ def in_kernel(subject: Subject) -> Mask:
     return subject.host_mask(index.on_stack(kernels))
 
 
-def sample_kinds(index: StackIndex, samples: Table, crowded: bool) -> Array:
-    """For each sample its place in `KINDS`. On a `crowded` machine a pool that waits inside a loader is `pool`."""
+def sample_kinds(index: StackIndex, samples: Table, crowded: bool, behind: Array) -> Array:
+    """For each sample its place in `KINDS`. On a `crowded` machine a pool that waits inside a loader is `pool`.
+
+    `behind`: the kind of work of other threads that a wait is for, -1 where it is for none.
+    """
     at = samples.array("stack").astype(np.int64)
     known = (at >= 0) & (at < len(index))
 
@@ -101,11 +115,13 @@ def sample_kinds(index: StackIndex, samples: Table, crowded: bool) -> Array:
     math = holds(index.on_stack(products))
     ranks = waiting & holds(index.on_stack(communication))
     chosen = np.select([loading, ranks, pool, waiting, kernel & math, kernel], [0, 1, 3, 2, 4, 5], 6)
+    chosen = np.where((chosen == KINDS.index("wait")) & (behind >= 0), _OF_WORK[behind], chosen)
     result: Array = chosen.astype(np.int64)
     return result
 
 
 def host_layers(subject: Subject) -> HostLayers:
     """The same as masks over `subject.host`."""
-    kinds = sample_kinds(subject.stacks, subject.host.samples, subject.taken.matters)
+    host = subject.host
+    kinds = sample_kinds(subject.stacks, host.samples, subject.taken.matters, host.behind)
     return HostLayers(*(kinds == KINDS.index(name) for name in KINDS))

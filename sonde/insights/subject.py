@@ -19,6 +19,7 @@ from sonde import json_text
 from sonde.analyze.account.kinds import CODES
 from sonde.analyze.account.slices import Sliced, sliced
 from sonde.analyze.account.stack_kinds import kind_of_samples
+from sonde.analyze.account.waited_for import work_waited_for
 from sonde.analyze.samples.stack_index import Mask
 from sonde.columns import Array, Table
 from sonde.insights.calls import Calls, window_calls
@@ -60,6 +61,9 @@ class Host:
     looks: float  # samples that the whole stands for
     preempted_share: float  # of the thread's time, as if it had not been left out
     unseen: float  # share of the steps' wall time in no sample: waits too short to be looked at
+    behind: (
+        Array  # kind of the work of other threads that a wait is for, -1: it is for none (`waited_for.py`)
+    )
 
     def __len__(self) -> int:
         return len(self.stack)
@@ -78,7 +82,8 @@ class Subject(JudgedSteps):
     @cached_property
     def host_kinds(self) -> Array:
         """Code of the kind of work of each host sample."""
-        return kind_of_samples(self.host.samples, self.host.stack, self.judged_stacks.kinds)
+        own = kind_of_samples(self.host.samples, self.host.stack, self.judged_stacks.kinds)
+        return np.where(self.host.behind >= 0, self.host.behind, own)
 
     @cached_property
     def caused(self) -> Caused:
@@ -115,16 +120,20 @@ class Subject(JudgedSteps):
     @cached_property
     def host(self) -> Host:
         samples = self.table("samples")
-        mine = (samples.array("thread") == self.thread) & self.in_steady(samples.array("time_ns"))
-        samples = samples.take(np.flatnonzero(mine))
+        mine = np.flatnonzero(
+            (samples.array("thread") == self.thread) & self.in_steady(samples.array("time_ns"))
+        )
+        behind = work_waited_for(samples, self.table("threads"), self.stacks, self.judged_stacks.kinds)[mine]
+        samples = samples.take(mine)
         weight = np.maximum(samples.array("weight_ns"), 0).astype(np.float64)
-        waiting = samples.text("state").equals("waiting")
+        waiting = samples.text("state").equals("waiting") & (behind < 0)
         preempted = waiting & samples.text("reason").equals("preempted")
         everything = float(weight.sum())
         lost = float(weight[preempted].sum()) / everything if everything else 0.0
         keep = ~preempted
         samples, weight, waiting = samples.take(np.flatnonzero(keep)), weight[keep], waiting[keep]
-        running = weight[~waiting]
+        behind = behind[keep]
+        running = weight[~samples.text("state").equals("waiting")]
         period = (
             float(np.median(running)) if len(running) else float(np.median(weight)) if len(weight) else 1.0
         )
@@ -141,7 +150,9 @@ class Subject(JudgedSteps):
         stack = samples.array("stack").astype(np.int64)
         stack = np.where((stack >= 0) & (stack < len(self.stacks)), stack, -1)
         unseen = max(1 - everything / max(float(self.steady.total_ns), 1.0), 0.0)
-        return Host(samples, stack, weight, waiting, pool, whole, whole / max(period, 1.0), lost, unseen)
+        return Host(
+            samples, stack, weight, waiting, pool, whole, whole / max(period, 1.0), lost, unseen, behind
+        )
 
     def host_mask(self, stacks: Mask) -> Mask:
         """Host samples whose stack is in a mask over `stacks`.

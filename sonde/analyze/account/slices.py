@@ -17,6 +17,7 @@ import numpy as np
 from sonde.analyze.account.kinds import KINDS, NAMES
 from sonde.analyze.account.places import NOBODY, Place, Places, places_of
 from sonde.analyze.account.stack_kinds import kind_of_samples, kind_of_stacks
+from sonde.analyze.account.waited_for import work_waited_for
 from sonde.analyze.base.intervals import Spans
 from sonde.analyze.recording.taken_away import pieces_of
 from sonde.analyze.samples.stack_index import StackIndex
@@ -122,9 +123,11 @@ def account_of(
     units = max(units, 1)
     if whole <= 0:
         return Account(unit, units, 0.0, (), 0)
-    mine = samples.take(np.flatnonzero(samples.array("thread") == thread))
-    mine = mine.take(np.flatnonzero(~mine.text("reason").equals("preempted")))
+    rows = np.flatnonzero((samples.array("thread") == thread) & ~samples.text("reason").equals("preempted"))
+    mine = samples.take(rows)
     place, kind, module, weight = _pieces(mine, judged, spans)
+    behind = work_waited_for(samples, threads, judged.index, judged.kinds)[rows]
+    kind = np.where(behind >= 0, behind, kind)
     taken = float(pieces_of(samples, thread).within(spans.starts, spans.ends).sum())
     taken = min(taken, whole)
     seen, rest = float(weight.sum()), whole - taken

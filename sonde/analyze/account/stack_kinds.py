@@ -19,11 +19,13 @@ from sonde.columns import Array, Table
 
 # Work on the elements of tensors. Loops of a TensorIterator count as well where nothing around them is called a kernel.
 KERNEL_NAME = (
-    r"(?i)mkl_|mkldnn|dnnl::impl::cpu|onednn|cblas_|[sdhb]gemm|gemm_|omp_fn|outlined|xnn_|fbgemm|[Ss]leef|brgemm"
+    r"(?i)mkl_|mkldnn|dnnl::impl::cpu|onednn|cblas_|[sdhb]gemm|gemm_|omp_fn|outlined|xnn_|[xy]nn::|fbgemm|[Ss]leef|brgemm"
     r"|at::vec::|at::native::.*(kernel|loop|vectori[sz]ed|cpublas|_worker|_frame|_range)|kernel_cpu|cpp_fused|triton_"
     r"|c10::function_ref.*callback_fn|TensorIteratorBase::(serial_)?for_each|at::internal::serial_for_each"
 )
-MATH_NAME = r"(?i)gemm|brgemm|mkl_blas|conv_|_conv|convolution|cblas_|flash_attention|matmul"
+MATH_NAME = (
+    r"(?i)gemm|brgemm|mkl_blas|conv_|_conv|convolution|cblas_|flash_attention|matmul|\bdot_(fp|bf|int|f)\d"
+)
 _REORDER = r"(?i)reorder|transpose"  # not the packing inside of a product: that is the product's own
 # Before a kernel runs: shapes, strides, types and overlaps are worked out, whatever the kernel does.
 _SET_UP = (

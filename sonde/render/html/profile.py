@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.account.stack_kinds import kind_of_stacks
+from sonde.analyze.account.waited_for import work_waited_for
 from sonde.analyze.base.grouping import group, prefix_tree, rows_of
 from sonde.analyze.base.nesting import depths, levels, sum_up
 from sonde.analyze.samples.stack_index import StackIndex
@@ -60,7 +62,9 @@ def add_profile(payload: Payload, recording: Recording, limits: Limits, origin_n
         work=stack_classes(parent, own[function[frame]]),
     )
     judged = payload.facts.get("answers", {}).get("verdict") or {}
-    kinds = sample_kinds(StackIndex(frames, stacks), samples, bool(judged.get("crowded")))
+    index = StackIndex(frames, stacks)
+    behind = work_waited_for(samples, recording.table("threads"), index, kind_of_stacks(index))
+    kinds = sample_kinds(index, samples, bool(judged.get("crowded")), behind)
     rows, slot_ns = _join(samples, node, weight, kinds, limits.sample_rows)
     _add_samples(payload, samples, rows, origin_ns)
     return {

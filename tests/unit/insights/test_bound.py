@@ -91,7 +91,8 @@ def test_other_kernels_are_memory_bound_only_where_bytes_at_the_roof_say_so() ->
         ),
     }
     subject = Subject(Recording(recording.meta, tables))
-    kinds = sample_kinds(subject.stacks, subject.table("samples"), crowded=False)
+    samples = subject.table("samples")
+    kinds = sample_kinds(subject.stacks, samples, crowded=False, behind=np.full(len(samples), -1))
     assert {KINDS[k] for k in np.unique(kinds).tolist()} == {"memory"}
     bare = type(recording.meta)(**{**vars(recording.meta), "machine": {}})
     found = bound_of(Subject(Recording(bare, tables)))
