@@ -30,6 +30,7 @@ class LineFacts:
     text: bool = False
     padded: float = -1.0
     twice: int = 0
+    inputs: int = 0  # different inputs of the outermost module called there
 
     @property
     def per_step(self) -> float:
@@ -55,6 +56,19 @@ class LineFacts:
 
 
 @dataclass(frozen=True)
+class Repeat:
+    """A module that computes the same again, and the line before which it could do so once."""
+
+    file: str
+    line: int
+    module: str  # path in its root
+    kind: str  # its class
+    calls: int
+    again: int  # of these: inputs of an earlier call, and its output
+    within: bool  # in one call of a module around it
+
+
+@dataclass(frozen=True)
 class Loop:
     """The outer loop of a program without steps."""
 
@@ -75,6 +89,8 @@ def line_facts(marks: Table) -> dict[tuple[str, int], LineFacts]:
     """Facts by line; of several windows visits are joined, and the last one's count of values stands for all."""
     found: dict[tuple[str, int], LineFacts] = {}
     for file, line, told in _told(marks, "values"):
+        if "module" in told:
+            continue  # see `repeats`
         known = found.get((file, line), NOTHING_KNOWN)
         visits = told.get("visits")
         new = tuple(int(n) for n in visits if isinstance(n, int)) if isinstance(visits, list) else ()
@@ -87,8 +103,29 @@ def line_facts(marks: Table) -> dict[tuple[str, int], LineFacts]:
             known.text or told.get("text") is True,
             max(known.padded, float(padded) if isinstance(padded, (int, float)) else -1.0),
             known.twice + _count(told, "twice"),
+            max(known.inputs, _count(told, "inputs")),
         )
     return found
+
+
+def repeats(marks: Table) -> list[Repeat]:
+    """Modules that windows saw called again with equal inputs and an equal output, of all windows together."""
+    found: dict[tuple[str, int, str], Repeat] = {}
+    for file, line, told in _told(marks, "values"):
+        module, again = told.get("module"), _count(told, "again")
+        if isinstance(module, str) and module and again > 0:
+            known = found.get((file, line, module))
+            calls = max(_count(told, "calls"), again)
+            found[file, line, module] = Repeat(
+                file,
+                line,
+                module,
+                str(told.get("class") or module),
+                calls + (known.calls if known else 0),
+                again + (known.again if known else 0),
+                told.get("within") is True and (known is None or known.within),
+            )
+    return list(found.values())
 
 
 def outer_loop(marks: Table) -> Loop | None:

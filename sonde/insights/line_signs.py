@@ -14,12 +14,15 @@ from sonde.analyze.account.kinds import CODES
 from sonde.analyze.account.places import Place
 from sonde.analyze.samples.stack_index import Mask
 from sonde.columns import Array
+from sonde.insights.line_facts import LineFacts
 from sonde.insights.model import NotEnough
 from sonde.insights.source_facts import FileFacts
 from sonde.insights.subject import Subject
 from sonde.insights.ways import FEWEST_TURNS, Signs
 
 GROWS, PARTS, FEWEST = 1.6, 5, 15  # last fifth against first fifth, and samples in all
+MOST_BUILT = 0.5  # of some time
+_INITIALISES = r"(^|\.)(__init__|reset_parameters)$"
 LEAST_CUT = 4.0  # a piece this much smaller than the whole
 CONVERTS = ("tensor", "as_tensor", "array", "asarray", "FloatTensor", "LongTensor", "Tensor")
 READS = ("open", "read_text", "read_bytes", "read_csv", "load", "safe_load", "getline")
@@ -49,8 +52,7 @@ def signs_of(subject: Subject, claim: Mask, kind: str, role: str, place: Place) 
         grows=_grows(subject, claim)
         or any(subject.facts_of(*at).rising for at in chain)
         or _shapes_rise(subject, place),
-        # What a program that does not train makes of its model may be the same because its input is.
-        again=(role == "before" or trains(subject)) and any(_again(subject, at, role) for at in chain),
+        again=any(_again(subject, at, role) for at in chain),
         visits=visits,
         turn_ns=share * unit_ns / max(visits, 1.0),
         text=facts.text,
@@ -58,6 +60,7 @@ def signs_of(subject: Subject, claim: Mask, kind: str, role: str, place: Place) 
         unused=place.line in _text_of(subject, place).unused and kind not in ("copies", "allocation"),
         converts=bool(called & set(CONVERTS)),
         reads=bool(called & set(READS)) and role in ("before", "loop"),
+        builds=_builds(subject, claim),
         permutes="aten::randperm" in names,
         one_hot="aten::one_hot" in names and any(re.match(_PRODUCT, n) for n in names),
     )
@@ -66,7 +69,31 @@ def signs_of(subject: Subject, claim: Mask, kind: str, role: str, place: Place) 
 def _again(subject: Subject, at: tuple[str, int], role: str) -> bool:
     """Whether the line made what it had made before; a score after the update may stay the same by itself."""
     facts = subject.facts_of(*at)
-    return facts.again and (facts.large or role != "after")
+    known = facts.again if role == "before" else comes_again(subject, facts)
+    return known and (facts.large or role != "after")
+
+
+def comes_again(subject: Subject, facts: LineFacts) -> bool:
+    """Whether a line makes the same again, although what the program works on changes.
+
+    A program that does not train may make the same because someone measures one input again and again.
+    """
+    if trains(subject):
+        return facts.again
+    return facts.again and facts.large and 0 < facts.distinct < inputs_seen(subject)
+
+
+def inputs_seen(subject: Subject) -> int:
+    """How many different inputs a window saw a model get; 0 when it is not known."""
+    return max((facts.inputs for facts in subject.line_facts.values()), default=0)
+
+
+def _builds(subject: Subject, claim: Mask) -> bool:
+    """Whether most of the time is the construction of modules: their parameters are made and filled."""
+    weight = subject.host.weight
+    spent = float(weight[claim & subject.host_with(_INITIALISES, file=r"/torch/nn/modules/")].sum())
+    spent = max(spent, float(weight[claim & subject.host_with(file=r"/torch/nn/init\.py$")].sum()))
+    return spent >= MOST_BUILT * float(weight[claim].sum()) > 0
 
 
 def trains(subject: Subject) -> bool:

@@ -18,18 +18,35 @@ class Way:
     won: tuple[float, float]
     why: str
     fix: str
+    guess: bool = False  # no sign speaks for it: only where and what kind the time is
 
 
 ONCE = Way(
     "once",
     (0.3, 1.0),
-    "The same work is done in every step. What does not change between steps can be done once, before the loop.",
+    "It makes what it made in earlier steps. What does not change between steps can be made once, and kept.",
     "# {place}: compute it once before the loop, or keep the result and use it again",
+)
+PERHAPS_ONCE = replace(
+    ONCE,
+    why="Whether what it makes changes between steps is not known. What does not can be made once, before the loop.",
+    fix="# {place}: if it makes the same in every step, compute it once before the loop",
+    guess=True,
+)
+READ_ONCE = replace(
+    ONCE,
+    why="A file is read in every step. What is read can be kept.",
+    fix="# {place}: read it once before the loop",
+)
+BUILT_ONCE = replace(
+    ONCE,
+    why="Modules are built, and their parameters filled, in every step. One that is kept needs no building.",
+    fix="# {place}: build it once before the loop, and use it again; load other weights only when they change",
 )
 LESS_OFTEN = Way(
     "less often",
     (0.6, 1.0),
-    "No step needs the result: it is made after the update, or beside the model. It need not be made every time.",
+    "It is made after the update, or beside the model: if no step needs the result, it need not be made every time.",
     "if step % 100 == 0:\n    ...  # {place}",
 )
 IN_BULK = Way(
@@ -67,8 +84,18 @@ OTHER_FORMAT = Way(
 NOT_AT_ALL = Way(
     "not at all",
     (0.6, 1.0),
-    "Nothing that the program computes depends on it.",
+    "It serves to find mistakes, or makes the program wait: it computes nothing.",
     "# {place}: take it out, or switch it on only to debug",
+)
+ONLY_A_PIECE = replace(
+    NOT_AT_ALL,
+    why="Only a small piece of what is made here is kept.",
+    fix="# {place}: make only the piece that is used",
+)
+UNUSED = replace(
+    NOT_AT_ALL,
+    why="What is made here has a name that nothing in this file reads.",
+    fix="# {place}: take it out, unless its side effects are needed",
 )
 OTHER_HANDS = Way(
     "with fewer or more hands",
@@ -105,7 +132,7 @@ _IN_MODEL = {
     "autograd": PERHAPS_IN_BULK,
     "python": PERHAPS_IN_BULK,
     "native": ELSEWHERE,
-    "arithmetic": ONCE,
+    "arithmetic": PERHAPS_ONCE,
 }
 _FEEDING = {"python": ELSEWHERE, "native": ELSEWHERE, "dispatch": ELSEWHERE, "random": LESS_OFTEN}
 FEWEST_TURNS, LONGEST_TURN_NS = 8, 150_000.0  # of a loop inside a step, whose turns are small work
@@ -127,6 +154,7 @@ class Signs:
     converts: bool = False  # Python objects become a tensor
     reads: bool = False  # a file is read
     permutes: bool = False  # a whole permutation is drawn
+    builds: bool = False  # mostly the construction of modules
     one_hot: bool = False  # a product with vectors that are zero but for one place
 
     @property
@@ -140,12 +168,18 @@ def way_of(signs: Signs) -> Way:
         return _BY_KIND[signs.kind]
     if signs.grows:
         return INCREMENTALLY
-    if signs.again or signs.reads:
+    if signs.again:
         return ONCE
+    if signs.builds:
+        return BUILT_ONCE
+    if signs.reads:
+        return READ_ONCE
     if signs.role == "hook" or signs.permutes:
         return LESS_OFTEN
-    if signs.cut or (signs.unused and signs.role != "after"):
-        return NOT_AT_ALL
+    if signs.cut:
+        return ONLY_A_PIECE
+    if signs.unused and signs.role != "after":
+        return UNUSED
     if signs.one_hot:
         return OTHER_FORMAT
     if signs.in_a_loop and not signs.text:
@@ -155,5 +189,5 @@ def way_of(signs: Signs) -> Way:
     if signs.converts:
         return OTHER_FORMAT
     if signs.role == "before":
-        return ELSEWHERE if signs.text else _FEEDING.get(signs.kind, ONCE)
-    return ELSEWHERE if signs.text else _IN_MODEL.get(signs.kind, ONCE)
+        return ELSEWHERE if signs.text else _FEEDING.get(signs.kind, PERHAPS_ONCE)
+    return ELSEWHERE if signs.text else _IN_MODEL.get(signs.kind, PERHAPS_ONCE)

@@ -160,7 +160,7 @@ def _card(subject: Subject, group: Group, kind: Array) -> Finding:
 
 
 def _confidence(way: Way, low: float) -> Confidence:
-    return "low" if way.won[0] < 0 else "high" if low >= 2 * LEAST_SHARE else "medium"
+    return "low" if way.won[0] < 0 or way.guess else "high" if low >= 2 * LEAST_SHARE else "medium"
 
 
 def _short(place: Place) -> str:

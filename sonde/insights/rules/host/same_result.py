@@ -4,8 +4,9 @@ Condition: windows saw that the values a line of the user's makes were the same 
     again (`line_facts`), and the samples below that line are at least 5 % of the step.
 Saving: nearly all of that time, when the result is made once and kept; half of it where it only comes again, because
     it must be kept somewhere.
-Not for: programs that do not train, whose inputs may be the same because someone measures them; lines that hold
-    nearly the whole step; waits; lines that only allocate, whose fresh memory looks the same.
+Not for: programs that do not train, unless their model was seen to get more different inputs than the line made
+    results: inputs may be the same because someone measures them; lines that hold nearly the whole step; waits; lines
+    that only allocate, whose fresh memory looks the same.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sonde.analyze.account.kinds import CODES
 from sonde.analyze.samples.stack_index import Mask
 from sonde.columns import Array
 from sonde.insights.line_facts import LineFacts
-from sonde.insights.line_signs import trains
+from sonde.insights.line_signs import comes_again
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.roles import roles
 from sonde.insights.rule import Finding, Rule
@@ -32,10 +33,8 @@ WON_SAME, WON_AGAIN, WON_HIGH = 0.8, 0.4, 1.0
 
 
 def judge(subject: Subject) -> Iterator[Finding]:
-    if not trains(subject):
-        return
     host, index = subject.host, subject.stacks
-    known = {at: facts for at, facts in subject.line_facts.items() if facts.again}
+    known = {at: facts for at, facts in subject.line_facts.items() if comes_again(subject, facts)}
     if not known or not len(index):
         return
     owner = np.append(_owners(subject, known), -1)[host.stack]

@@ -52,7 +52,7 @@ class LineTrace:
         self._standard = (standard["stdlib"] + os.sep, standard["platstdlib"] + os.sep)
         self._packages = (standard["purelib"] + os.sep, standard["platlib"] + os.sep)
         self._followed: list[FrameType] = []
-        self.values = Values(torch)
+        self.values = Values(torch, self._is_users)
         self.at_line: Callable[[FrameType, int], None] | None = None
         self._under_way: list[tuple[FrameType, int]] = []  # followed frames and the line that each is at
         self._modules = 0  # module calls under way, one inside the other
@@ -134,6 +134,10 @@ class LineTrace:
         # site-packages lie inside the standard library's folder, yet are no part of it.
         return file.startswith(self._packages) or not file.startswith(self._standard)
 
+    def _is_users(self, file: str) -> bool:
+        """Whether the file is the program's own, no installed package's."""
+        return self._is_followed(file) and not file.startswith(self._packages)
+
     def _on_call(self, frame: FrameType, event: str, arg: Any) -> Any:
         number = self._known.get(frame.f_code)
         if number is None:
@@ -147,9 +151,8 @@ class LineTrace:
             scope = frame.f_locals
             module = scope.get("self")
             self.events.extend((now_ns(), MODULE, id(module), 0))
-            caller = self._under_way[-1][0] if self._under_way else None
             self.values.called(
-                caller, module, self._modules == 0, scope.get("args", ()), scope.get("kwargs", {})
+                self._under_way, module, self._modules == 0, scope.get("args", ()), scope.get("kwargs", {})
             )
             self._modules += 1
             return self._in_module
@@ -176,5 +179,6 @@ class LineTrace:
     def _in_module(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "return":
             self._modules = max(self._modules - 1, 0)
+            self.values.repeats.left(frame, arg, self._under_way)
             self.events.extend((now_ns(), MODULE_END, 0, 0))
         return self._in_module

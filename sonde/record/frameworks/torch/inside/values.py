@@ -17,14 +17,18 @@ import ctypes
 import dis
 import itertools
 import math
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
+
+from sonde.record.frameworks.torch.inside.repeats import Repeats
 
 MOST_VISITS = 12  # of a line in a step: what later ones make is not looked at
 WHOLE_BYTES = 1 << 14  # a tensor up to this size is read whole
 PIECES, PIECE_BYTES = 16, 256  # of a larger one
 MOST_ITEMS, MOST_DEPTH = 6, 3  # of a list, and of lists in lists
 MOST_ROWS, SHORTEST_ROW, MOST_POSITIONS = 16, 8, 1 << 16  # of ids and masks
+MOST_ATTRIBUTES = 24  # of an object
 MANY = 64
 KEPT = 64  # hashes of a line, over all windows
 _STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
@@ -51,13 +55,15 @@ class Line:
 class Values:
     """Follows what a `LineTrace` sees."""
 
-    def __init__(self, torch: Any) -> None:
+    def __init__(self, torch: Any, is_users: Callable[[str], bool]) -> None:
+        self.repeats = Repeats(self.hash_of, torch.is_grad_enabled, is_users)
         self._tensors = (torch.Tensor, torch.nn.Parameter)
         self._strided = torch.strided
         self._stores: dict[CodeType, dict[int, tuple[str, ...]]] = {}
         self.lines: dict[tuple[CodeType, int], Line] = {}
         self._steps = 0
         self._large = False  # whether the values read last hold many numbers
+        self._plain = (*_PLAIN, type(None), torch.dtype, torch.device, torch.layout)
         self._calls: dict[
             int, tuple[CodeType, int]
         ] = {}  # hash of (module, inputs) in this step → line of the call
@@ -98,11 +104,15 @@ class Values:
             line.hashed = hash((line.hashed, *found))
             line.large = line.large or self._large
 
-    def called(self, frame: FrameType | None, module: Any, outermost: bool, args: Any, kwargs: Any) -> None:
-        """A module is called from the followed frame `frame`."""
-        if frame is None:
-            return
+    def called(
+        self, under_way: list[tuple[FrameType, int]], module: Any, outermost: bool, args: Any, kwargs: Any
+    ) -> None:
+        """A module is called from the last of the followed frames."""
         named = [*zip(_parameters(module), args, strict=False), *kwargs.items()]
+        self.repeats.entered(module, named, under_way)
+        if not under_way:
+            return
+        frame = under_way[-1][0]
         padded = max((self._padding(module, name, value) for name, value in named), default=-1.0)
         here = (frame.f_code, frame.f_lineno)
         twice: list[tuple[CodeType, int]] = []
@@ -130,10 +140,11 @@ class Values:
             line.now, line.known = 0, False
         self._steps += 1
         self._calls.clear()
+        self.repeats.step()
 
     def rows(self) -> list[tuple[str, int, dict[str, Any]]]:
         """File, line and what is known, of lines that say something."""
-        found = []
+        found = self.repeats.rows()  # first: of lines there may be more than are kept
         for (code, number), line in self.lines.items():
             told: dict[str, Any] = {"visits": line.visits[-8:]}
             kept = _earlier.get((code, number), ())
@@ -152,10 +163,14 @@ class Values:
 
     # Values -----------------------------------------------------------------------
 
+    def hash_of(self, value: Any) -> int | None:
+        """A number that equal values share, None and what modules return included; None where it cannot be read."""
+        return self._hash(value, 1)
+
     def _hash(self, value: Any, depth: int) -> int | None:
         """A number that equal values share; None where the value cannot be read."""
         kind = type(value)
-        if kind in _PLAIN:
+        if kind in (self._plain if depth else _PLAIN):
             return hash((kind.__name__, value))
         try:
             if kind in self._tensors:
@@ -165,20 +180,21 @@ class Values:
                 if not value.flags.c_contiguous or value.dtype.hasobject:
                     return None
                 return hash((value.shape, str(value.dtype), _content(value.ctypes.data, value.nbytes)))
-            if kind is dict and depth < MOST_DEPTH:
-                value = [item for pair in itertools.islice(value.items(), MOST_ITEMS) for item in pair] + [
-                    len(value)
-                ]
-                kind = list
-            if kind in (list, tuple) and depth < MOST_DEPTH:
-                size = len(value)
-                self._large = self._large or size >= MANY
-                some = [*value[:MOST_ITEMS], *value[-1:]] if size > MOST_ITEMS else value
-                parts = [self._hash(item, depth + 1) for item in some]
-                return None if None in parts else hash((size, *parts))
+            if depth >= MOST_DEPTH:
+                return None
+            if isinstance(value, dict):  # a model's output is one of a class of its own
+                value = [*itertools.chain(*itertools.islice(dict.items(value), MOST_ITEMS)), len(value)]
+            elif not isinstance(value, (list, tuple)):
+                value = _attributes(value)
+                parts = [None] if value is None else [self._hash(item, depth + 1) for item in value]
+                return None if None in parts else hash(tuple(parts))
+            size = len(value)
+            self._large = self._large or size >= MANY
+            some = [*value[:MOST_ITEMS], *value[-1:]] if size > MOST_ITEMS else value
+            parts = [self._hash(item, depth + 1) for item in some]
+            return None if None in parts else hash((size, *parts))
         except Exception:  # a tensor of a transform, a list that another thread changes
             return None
-        return None
 
     def _of_tensor(self, value: Any) -> int | None:
         if value.layout is not self._strided or value.device.type != "cpu":
@@ -269,6 +285,21 @@ def _content(pointer: int, size: int) -> int:
     return hash(
         tuple(ctypes.string_at(pointer + last * n // (PIECES - 1), PIECE_BYTES) for n in range(PIECES))
     )
+
+
+class _Plain:
+    """An object that has attributes and nothing else."""
+
+
+def _attributes(value: Any) -> list[Any] | None:
+    """All that an object of a plain Python class holds; None where it may hold more, or is a module."""
+    kind = type(value)
+    if kind.__basicsize__ != _Plain.__basicsize__ or kind.__itemsize__:
+        return None
+    members = vars(value)
+    if not 0 < len(members) <= MOST_ATTRIBUTES or "_parameters" in members:
+        return None
+    return [id(kind), *itertools.chain(*members.items())]
 
 
 def _parameters(module: Any) -> list[str]:
