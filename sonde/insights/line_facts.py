@@ -69,6 +69,20 @@ class Repeat:
 
 
 @dataclass(frozen=True)
+class Operand:
+    """What a sample of the numbers of a large tensor says, that a line names."""
+
+    file: str
+    line: int
+    name: str
+    shape: tuple[int, ...]
+    zeros: float  # the least of all windows
+    denormal: float  # the most
+    looked: int  # numbers in a sample
+    same: bool  # two steps of a window had the same
+
+
+@dataclass(frozen=True)
 class Loop:
     """The outer loop of a program without steps."""
 
@@ -89,8 +103,8 @@ def line_facts(marks: Table) -> dict[tuple[str, int], LineFacts]:
     """Facts by line; of several windows visits are joined, and the last one's count of values stands for all."""
     found: dict[tuple[str, int], LineFacts] = {}
     for file, line, told in _told(marks, "values"):
-        if "module" in told:
-            continue  # see `repeats`
+        if "module" in told or "operand" in told:
+            continue  # see `repeats` and `operands`
         known = found.get((file, line), NOTHING_KNOWN)
         visits = told.get("visits")
         new = tuple(int(n) for n in visits if isinstance(n, int)) if isinstance(visits, list) else ()
@@ -125,6 +139,29 @@ def repeats(marks: Table) -> list[Repeat]:
                 again + (known.again if known else 0),
                 told.get("within") is True and (known is None or known.within),
             )
+    return list(found.values())
+
+
+def operands(marks: Table) -> list[Operand]:
+    """Large tensors with many zeros or denormal numbers, of all windows together."""
+    found: dict[tuple[str, int, str], Operand] = {}
+    for file, line, told in _told(marks, "values"):
+        name, shape, zeros, denormal = (told.get(k) for k in ("operand", "shape", "zeros", "denormal"))
+        if not isinstance(name, str) or not isinstance(shape, list):
+            continue
+        if not isinstance(zeros, (int, float)) or not isinstance(denormal, (int, float)):
+            continue
+        known = found.get((file, line, name))
+        found[file, line, name] = Operand(
+            file,
+            line,
+            name,
+            tuple(n for n in shape if isinstance(n, int)),
+            min(zeros, known.zeros) if known else float(zeros),
+            max(denormal, known.denormal) if known else float(denormal),
+            max(_count(told, "looked"), 1),
+            told.get("same") is True or (known is not None and known.same),
+        )
     return list(found.values())
 
 

@@ -95,7 +95,7 @@ def test_what_every_time_step_computes_again_is_told_in_training_on_one_batch_as
 
 @pytest.mark.parametrize(
     "layer",
-    [nn.Dropout(0.5), nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8))],
+    [nn.Sequential(nn.Dropout(0.5)), nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8))],
     ids=["random", "running means"],
 )
 def test_a_layer_that_is_random_or_counts_what_it_sees_is_not_told(layer: nn.Module) -> None:

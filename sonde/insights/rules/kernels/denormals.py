@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sonde.insights.calls import elements, parsed
+from sonde.insights.line_facts import operands
 from sonde.insights.model import Evidence, Experiment, Insight, NotEnough
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.rules.kernels.noncontiguous_copies import in_order
@@ -22,7 +23,8 @@ from sonde.insights.subject import Subject
 
 PLAIN = r"^aten::(add|mul|sub|mul_|add_|sub_|addcmul_|lerp_)$"
 FEWEST_ELEMENTS = 65_536
-SLOW_NS, NORMAL_NS = 8.0, 2.0
+SLOW_NS, SEEN_NS, NORMAL_NS = 8.0, 4.0, 2.0
+LEAST_DENORMAL = 0.01  # of a sample
 LEAST_SHARE = 0.10
 
 
@@ -33,6 +35,11 @@ def judge(subject: Subject) -> Iterator[Finding]:
     if flushes:
         return
     calls = subject.calls
+    tiny = {
+        (one.file, one.line): one
+        for one in operands(subject.table("marks"))
+        if one.denormal >= LEAST_DENORMAL
+    }
     slow = np.zeros(len(calls.ops), np.bool_)
     per_element = np.zeros(len(calls.ops))
     for row in np.flatnonzero(calls.named(PLAIN) & calls.main & (calls.self_ns > 500_000)).tolist():
@@ -42,14 +49,14 @@ def judge(subject: Subject) -> Iterator[Finding]:
         ordered = all(in_order(s, t) for s, t in zip(shapes, strides, strict=False) if elements(s) > 1)
         if count >= FEWEST_ELEMENTS and plain and ordered:
             per_element[row] = calls.self_ns[row] / count
-            slow[row] = per_element[row] > SLOW_NS
+            slow[row] = per_element[row] > (SEEN_NS if calls.place(row) in tiny else SLOW_NS)
     places = {calls.place(r) for r in np.flatnonzero(slow).tolist()}
     claim = subject.host_in_op(PLAIN) & subject.host_at({p for p in places if p[1] > 0})
     # By the clock a call may be slow because others had the CPU: its CPU time must be long too.
     cpu_ns = float(subject.host.weight[claim & ~subject.host.waiting].sum()) / subject.steady_steps
     count = sum(max((elements(s) for s in calls.shapes(r)), default=0) for r in np.flatnonzero(slow).tolist())
     share = min(calls.share(slow), subject.share(claim).middle)
-    if share < LEAST_SHARE or cpu_ns < SLOW_NS * count / calls.steps:
+    if share < LEAST_SHARE or cpu_ns < (SEEN_NS if tiny.keys() & places else SLOW_NS) * count / calls.steps:
         return
     typical = float(np.median(per_element[slow]))
     row = int(np.flatnonzero(slow)[0])
@@ -68,6 +75,17 @@ def judge(subject: Subject) -> Iterator[Finding]:
                     calls.ops.text("name")[row] or "",
                     file,
                     line,
+                ),
+                *(
+                    Evidence(
+                        f"{one.denormal:.1%} of {one.looked} numbers looked at in {one.name} are denormal",
+                        "line",
+                        "",
+                        one.file,
+                        one.line,
+                    )
+                    for at, one in tiny.items()
+                    if at in places
                 ),
                 Evidence("torch.set_flush_denormal is off"),
             ),

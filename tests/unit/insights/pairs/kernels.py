@@ -9,6 +9,7 @@ from sonde.store.recording import Recording
 from tests.unit.insights.made_loop import BACKWARD, GEMM, LOOP, MODEL, UPDATE, Spent, line, op
 from tests.unit.insights.pairs.host import native
 from tests.unit.insights.pairs.recordings import Call, made
+from tests.unit.insights.pairs.windows import told
 
 MILLION = [[1024, 1024], [1024, 1024]]
 AMX = {"cpu_flags": ["avx512f", "amx_bf16"], "threads": 2, "float32_matmul_precision": "highest"}
@@ -88,6 +89,16 @@ def tiny(flush: bool) -> Recording:
     return made(product, BACKWARD, calls=calls, says={"flush_denormal": flush})
 
 
+def sparse(zeros: float) -> Recording:
+    """A product with a matrix of which so many numbers are zero."""
+    calls = [Call("aten::mm", 0, 6, shapes=[[512, 512], [512, 64]])]
+    product = Spent(6, 20, (op("aten::mm"), GEMM), "forward")
+    sample = told(
+        "values", 20, operand="adjacency", shape=[512, 512], zeros=zeros, denormal=0, looked=1024, same=True
+    )
+    return made(product, BACKWARD, calls=calls, marks=sample)
+
+
 def spent_in(name: str, operator: str = "aten::mkldnn_convolution") -> Recording:
     return made(MODEL, Spent(10, 20, (op(operator), native(name)), "forward"), BACKWARD)
 
@@ -120,6 +131,7 @@ PAIRS = {
     "conv_bias": (lambda: convolutions([16]), lambda: convolutions([])),
     "dense_embedding_gradient": (lambda: embedding(100_000), lambda: embedding(100)),
     "denormals": (lambda: tiny(False), lambda: tiny(True)),
+    "mostly_zeros": (lambda: sparse(0.99), lambda: sparse(0.9)),
     "isa_capped": (lambda: capped("avx2"), lambda: capped("avx512")),
     "reference_kernels": (
         lambda: spent_in("dnnl::impl::cpu::ref_convolution_fwd_t::execute_forward"),

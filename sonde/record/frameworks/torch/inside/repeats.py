@@ -1,7 +1,7 @@
 """Inside a window: modules that are called again with the same inputs, and give the same result again.
 
-Enters: each call of a module and its end, inner ones too. Leaves, per module and window (`rows`), at the line of the
-user's from which the work could be done once:
+Enters: each call of a module and its end, inner ones too; not of torch's own layers inside a model. Leaves, per module
+and window (`rows`), at the line of the user's from which the work could be done once:
     calls    how often the module was called
     again    how many of these had inputs that it had had before, and gave the output that it had given
     module   its path in its root, as the names of modules have it; `class`: of the module
@@ -24,6 +24,7 @@ MOST_CALLS = 300  # in a step: later ones are not looked at
 MOST_ARGUMENTS = 16
 MOST_KNOWN = 4096  # calls with different inputs, in a window
 MOST_FRAMES = 200
+_LAYERS = "torch.nn.modules."
 _RECOMPUTES = "utils/checkpoint.py"
 Line = tuple[CodeType, int]
 
@@ -85,6 +86,8 @@ class Repeats:
         self._serial += 1
         call = Call(module, self._serial, len(under_way))
         self._stack.append(call)
+        if len(self._stack) > 1 and not module._modules and type(module).__module__.startswith(_LAYERS):
+            return  # a layer of torch's own: most calls are of these, and what is around it is looked at
         self._in_step += 1
         if self._in_step > MOST_CALLS or len(inputs) > MOST_ARGUMENTS:
             return

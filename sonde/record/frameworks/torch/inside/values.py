@@ -21,6 +21,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from sonde.record.frameworks.torch.inside.operands import Operands
 from sonde.record.frameworks.torch.inside.repeats import Repeats
 
 MOST_VISITS = 12  # of a line in a step: what later ones make is not looked at
@@ -59,6 +60,8 @@ class Values:
         self.repeats = Repeats(self.hash_of, torch.is_grad_enabled, is_users)
         self._tensors = (torch.Tensor, torch.nn.Parameter)
         self._strided = torch.strided
+        self._is_users = is_users
+        self._operands = Operands(self._tensors, torch.strided)
         self._stores: dict[CodeType, dict[int, tuple[str, ...]]] = {}
         self.lines: dict[tuple[CodeType, int], Line] = {}
         self._steps = 0
@@ -78,6 +81,8 @@ class Values:
             line = self.lines[code, number] = Line()
             line.visits = [0] * self._steps
         line.now += 1
+        if line.now == 1 and self._is_users(code.co_filename):
+            self._operands.done(frame, number)
         if line.now > MOST_VISITS:
             return
         stores = self._stores.get(code)
@@ -141,10 +146,11 @@ class Values:
         self._steps += 1
         self._calls.clear()
         self.repeats.step()
+        self._operands.step()
 
     def rows(self) -> list[tuple[str, int, dict[str, Any]]]:
         """File, line and what is known, of lines that say something."""
-        found = self.repeats.rows()  # first: of lines there may be more than are kept
+        found = self.repeats.rows() + self._operands.rows()  # first: of lines there may be more than are kept
         for (code, number), line in self.lines.items():
             told: dict[str, Any] = {"visits": line.visits[-8:]}
             kept = _earlier.get((code, number), ())
