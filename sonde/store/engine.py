@@ -4,20 +4,28 @@ A connection reads the descriptors it is given, or writes into the one folder it
 other file; it loads no extension, keeps no secrets, and what it may use of memory and processors is
 bounded. None of that can be changed by a statement afterwards.
 
+Tables are loaded over one connection (`reading`): to make one takes 12 ms of CPU, to load a small table 3.
+
 DuckDB is imported when the first connection is made: it takes longer than all of Sonde, and a trace needs none.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from sonde.store.slots import Slots
 
 if TYPE_CHECKING:
     import duckdb
 
 MAX_THREADS = 8
 MEMORY_SHARE = 0.6  # of the machine's; the rest is for what Python makes of the answer
+SLOTS = 16
+KEPT_BYTES = 16 << 20  # of files: larger ones have a connection of their own, and their memory goes with it
 
 
 def connect(read: Sequence[int] = (), write: int | None = None) -> duckdb.DuckDBPyConnection:
@@ -32,6 +40,7 @@ def connect(read: Sequence[int] = (), write: int | None = None) -> duckdb.DuckDB
             "allow_community_extensions": False,
             "allow_persistent_secrets": False,
             "temp_directory": "",
+            "enable_external_file_cache": False,  # /proc/self/fd/N is another file each time
             "memory_limit": f"{memory_bytes() >> 10}KiB",
             "threads": min(MAX_THREADS, len(os.sched_getaffinity(0))),
         },
@@ -44,6 +53,66 @@ def connect(read: Sequence[int] = (), write: int | None = None) -> duckdb.DuckDB
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection
+
+
+class _Kept:
+    """A connection that reads what lies at its slots."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.slots = Slots(SLOTS)
+        try:
+            self.connection = connect(self.slots.numbers)
+        except BaseException:
+            self.slots.close()
+            raise
+
+    def close(self) -> None:
+        self.connection.close()
+        self.slots.close()
+
+
+_lock = threading.Lock()
+_kept: list[_Kept] = []  # at most one of this process, behind those of the processes that it was forked from
+
+
+def _renew_lock() -> None:
+    """In a forked child: another thread of the parent may have held it."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
+@contextmanager
+def reading(descriptors: Sequence[int]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with the view `source` of these Parquet files; what is made in it is gone afterwards."""
+    size_bytes = sum(os.fstat(descriptor).st_size for descriptor in descriptors)
+    if len(descriptors) > SLOTS or size_bytes > KEPT_BYTES or not hasattr(os, "memfd_create"):  # glibc < 2.27
+        with connect(descriptors) as connection:
+            parquet(connection, descriptors).create_view("source")
+            yield connection
+        return
+    with _lock:
+        kept = _of_this_process()
+        try:
+            with kept.slots.holding(descriptors) as slots:
+                kept.connection.begin()
+                parquet(kept.connection, slots).create_view("source")
+                yield kept.connection
+                kept.connection.rollback()
+        except BaseException:
+            _kept.remove(kept)
+            kept.close()
+            raise
+
+
+def _of_this_process() -> _Kept:
+    """A parent's connection has threads that are not in this process: it can be neither used nor closed here."""
+    if not _kept or _kept[-1].pid != os.getpid():
+        _kept.append(_Kept())
+    return _kept[-1]
 
 
 def paths(descriptors: Sequence[int]) -> list[str]:

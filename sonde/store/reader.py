@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import duckdb
 
 
+# Up to here a table's text is numbered in Python: two statements per column cost more.
+FEW_ROWS = 10_000
 _ZIP = b"PK\x03\x04"
 
 
@@ -105,14 +107,11 @@ def load_table(files: Files, name: str, only: Sequence[str] | None = None) -> Ta
             return build.empty(name)
         import duckdb
 
-        connection = engine.connect(descriptors)
         try:
-            engine.parquet(connection, descriptors).create_view("source")
-            return _load(connection, name, only)
+            with engine.reading(descriptors) as connection:
+                return _load(connection, name, only)
         except (duckdb.Error, RuntimeError) as error:  # RuntimeError: names of columns that are no text
             raise damaged(files, name, error) from None
-        finally:
-            connection.close()
 
 
 def damaged(files: Files, name: str, error: Exception) -> InputError:
@@ -137,11 +136,11 @@ def _load(connection: duckdb.DuckDBPyConnection, name: str, only: Sequence[str] 
     ((declared,),) = connection.execute("SELECT count(*) FROM source").fetchall()
     if declared * len(TABLES[name].columns) * 8 > room_bytes():
         raise InputError(f"table {name} declares {declared:,} rows, more than this machine's memory holds")
-    texts = [c.name for c in specs if c.type == "text"]
+    few = declared <= FEW_ROWS
     values: dict[str, list[str]] = {}
     selected = []
     for spec in specs:
-        if spec.name not in texts:
+        if spec.type != "text" or few:
             # A file may say that it holds another type: what does not fit is an error, never another number.
             selected.append(f'"{spec.name}"::{SQL_TYPE[spec.type]} AS "{spec.name}"')
             continue
@@ -159,6 +158,9 @@ def _load(connection: duckdb.DuckDBPyConnection, name: str, only: Sequence[str] 
     columns: dict[str, Column] = {}
     for spec in specs:
         # NaN is stored as null, which the engine gives back as a masked value.
+        if spec.type == "text" and few:
+            columns[spec.name] = _encoded(rows[spec.name].tolist())
+            continue
         array = np.ma.filled(rows[spec.name], NONE_VALUE[spec.type])
         if spec.name in values:
             columns[spec.name] = Text(array.astype(np.int32, copy=False), values[spec.name])
@@ -166,3 +168,10 @@ def _load(connection: duckdb.DuckDBPyConnection, name: str, only: Sequence[str] 
             columns[spec.name] = array.astype(NUMPY_TYPE[spec.type], copy=False)
     count = len(next(iter(columns.values()))) if columns else 0
     return build.table(name, row_count=count, **columns)
+
+
+def _encoded(rows: list[str | None]) -> Text:
+    """As the enums number them: in the order of the alphabet."""
+    values = sorted({value for value in rows if value is not None})
+    code: dict[str | None, int] = {value: number for number, value in enumerate(values)}
+    return Text(np.fromiter((code.get(value, -1) for value in rows), np.int32, len(rows)), values)
