@@ -67,6 +67,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Set up": ("completions",),
 }
 
+# These leave nothing behind that only taking the interpreter apart would end.
+ENDS_AT_ONCE = frozenset((*GROUPS["Look"], "recover", "diff"))
+
 # These start a program of the user, or ask their torch: it must find the environment as they left it.
 STARTS_PROGRAMS = frozenset({"run", "demo", "top", "tune", "prove", "bench", "check"})
 
@@ -80,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _print_anything()
         code = _run(words)
         _flush()  # here, where a full disk or a reader that left can still be answered
-        if argv is None and words and words[0] in GROUPS["Look"]:
+        if argv is None and words and words[0] in ENDS_AT_ONCE:
             _end(code)
         return code
     except SystemExit:  # argparse has printed its help, or what was wrong

@@ -51,9 +51,9 @@ class Report:
     headroom: Headroom | None = None
 
 
-def judge(recording: Recording, rules: Sequence[Rule] = RULES) -> Report:
-    """Ask every rule."""
-    subject = Subject(recording)
+def judge(recording: Recording, rules: Sequence[Rule] = RULES, subject: Subject | None = None) -> Report:
+    """Ask every rule. `subject`: the recording's, where the caller has asked it something already."""
+    subject = subject or Subject(recording)
     found: list[tuple[Rule, Finding]] = []
     not_judged: dict[str, str] = {}
     failed: dict[str, str] = {}

@@ -4,7 +4,7 @@ Enters: a `Recording`, complete or not. Leaves: steady steps and their time, wit
 of a trace, the steps of its devices. What the recording lacks raises `NotEnough` with what to record.
 
 The time of a step is from its start to the start of the next one, so that work between two calls of a
-model counts; steps that a deep window slowed down are left out of everything sampled.
+model counts; steps that a profiling window slowed down are left out of everything sampled.
 """
 
 from __future__ import annotations
@@ -59,12 +59,16 @@ class JudgedSteps:
         return len(self.table("kernels")) > 0
 
     @cached_property
+    def reports(self) -> list[StepReport]:
+        """The steps of each process."""
+        return step_reports(self.table("marks"), self.table("samples"), self.table("threads"))
+
+    @cached_property
     def report(self) -> StepReport:
         """The steps of the process that made most of them."""
-        reports = step_reports(self.table("marks"), self.table("samples"), self.table("threads"))
-        if not reports:
+        if not self.reports:
             raise NotEnough(RECORD_NATIVE_STEPS if self.native else RECORD_STEPS)
-        return max(reports, key=lambda r: (len(r.steps), -r.process))
+        return max(self.reports, key=lambda r: (len(r.steps), -r.process))
 
     @cached_property
     def process(self) -> int:

@@ -7,17 +7,22 @@ hides them (all zero) from whom kernel.kptr_restrict forbids. Then `missing` say
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+
+from sonde.columns import Array
 
 _KALLSYMS = Path("/proc/kallsyms")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _KERNEL_START = 0xFFFF_8000_0000_0000
 # Behind the last symbol, or in a gap as large, is no function of the kernel (freed code, JIT of BPF without name).
 _MOST_BYTES = 1 << 20
-_CODE = frozenset((" t ", " T ", " w ", " W "))
+_ADDRESS, _KIND, _NAME = 16, 17, 19  # width of an address; where a line's letter and its name are
+_LONGEST_LINE = 1024  # KSYM_NAME_LEN is 512
+_CODE = np.frombuffer(b"tTwW", np.uint8)
 
 
 @dataclass(frozen=True)
@@ -33,8 +38,9 @@ class KernelNames:
     """The functions of one kernel, by address."""
 
     def __init__(self, functions: Iterable[KernelFunction] = (), missing: str | None = None) -> None:
-        self._functions: dict[int, KernelFunction | str] = {f.start: f for f in functions}
-        self._starts = sorted(self._functions)
+        self._functions = sorted(functions, key=lambda f: f.start)
+        self._starts: Array = np.array([f.start for f in self._functions], np.uint64)
+        self._lines, self._text = np.zeros(0, np.int64), b""  # of a table: where the function's line begins
         self.missing = missing
 
     @classmethod
@@ -45,27 +51,29 @@ class KernelNames:
                 missing="kernel functions have no names: this machine is not the one recorded, or has restarted"
             )
         try:
-            text = table.read_text(encoding="utf-8", errors="replace")
+            data = table.read_bytes()
         except OSError as error:
             return cls(missing=f"kernel functions have no names: {table}: {error.strerror}")
-        lines = _code_lines(text)
-        if lines.keys() == {0}:
+        starts, lines = _code_lines(data)
+        if starts.tolist() == [0]:
             return cls(
                 missing="kernel functions have no names: kernel.kptr_restrict hides their addresses; "
                 "sysctl kernel.kptr_restrict=0, or finalise as root"
             )
         names = cls()
-        names._functions.update((start, line) for start, line in lines.items() if start >= _KERNEL_START)
-        names._starts = sorted(names._functions)
+        inside = starts >= _KERNEL_START
+        names._starts, names._lines, names._text = starts[inside], lines[inside], data
         return names
 
     def at(self, address: int) -> KernelFunction | None:
         """The function around an address, None when unknown."""
-        row = bisect_right(self._starts, address) - 1
-        if row < 0 or address - self._starts[row] > _MOST_BYTES:
+        row = int(np.searchsorted(self._starts, np.uint64(address), "right")) - 1
+        if row < 0 or address - int(self._starts[row]) > _MOST_BYTES:
             return None
-        found = self._functions[self._starts[row]]
-        return _function(found) if isinstance(found, str) else found
+        if self._functions:
+            return self._functions[row]
+        line = int(self._lines[row])
+        return _function(self._text[line : line + _LONGEST_LINE].partition(b"\n")[0])
 
 
 def boot_number(boot: Path = _BOOT_ID) -> int | None:
@@ -76,17 +84,22 @@ def boot_number(boot: Path = _BOOT_ID) -> int | None:
         return None
 
 
-def _code_lines(text: str) -> dict[int, str]:
-    """Lines of functions by address; of aliases the first counts. A hundred thousand, of which a recording
-    asks for dozens: a line is taken apart when it is asked for."""
-    lines = [line for line in text.split("\n") if line[16:19] in _CODE]
-    found: dict[int, str] = {}
-    for line in reversed(lines):
-        found[int(line[:16], 16)] = line
-    return found
+def _code_lines(data: bytes) -> tuple[Array, Array]:
+    """Addresses of functions, rising, and where their lines begin; of aliases the first counts. A hundred thousand, of
+    which a recording asks for dozens: a line is taken apart when it is asked for."""
+    text = np.frombuffer(data, np.uint8)
+    ends = np.append(np.flatnonzero(text == ord("\n")), len(text))
+    lines = np.append(0, ends[:-1] + 1)
+    lines = lines[ends - lines > _NAME]
+    lines = lines[np.isin(text[lines + _KIND], _CODE)]
+    digits = text[lines[:, None] + np.arange(_ADDRESS)]
+    half = np.where(digits >= ord("a"), digits - (ord("a") - 10), digits - ord("0")).astype(np.uint8)
+    big_endian = (half[:, 0::2] << 4) | half[:, 1::2]
+    starts, first = np.unique(np.ascontiguousarray(big_endian).view(">u8").ravel(), return_index=True)
+    return starts.astype(np.uint64), lines[first]
 
 
-def _function(line: str) -> KernelFunction:
+def _function(line: bytes) -> KernelFunction:
     """`ffffffff81000000 T _stext` or `ffffffffc0000000 t init [ext4]`."""
-    words = line.split()
+    words = line.decode(errors="replace").split()
     return KernelFunction(words[2], int(words[0], 16), words[3] if len(words) > 3 else "[kernel]")

@@ -13,8 +13,9 @@ import numpy as np
 
 from sonde.analyze.recording.taken_away import stepping_thread
 from sonde.analyze.samples.stack_index import StackIndex
-from sonde.analyze.steps.program import Step, StepReport, step_reports
+from sonde.analyze.steps.program import Step, StepReport
 from sonde.analyze.steps.run_phases import run_phases
+from sonde.insights.subject import Subject
 from sonde.store.recording import Recording
 from sonde.views.columns import Column
 from sonde.views.options import ShowOptions
@@ -72,8 +73,9 @@ class Steps(ProcessSteps):
 
 def data(recording: Recording, options: ShowOptions) -> Steps:
     """Of the process with most steps."""
-    reports = step_reports(recording.table("marks"), recording.table("samples"), recording.table("threads"))
-    taken = taken_json(recording)
+    subject = Subject(recording)
+    reports = subject.reports
+    taken = taken_json(recording, subject)
     if not reports:
         return Steps(None, "", 0, 0, 0, None, None, None, {}, [], [], [], taken)
     main = max(reports, key=lambda r: (len(r.steps), -r.process))

@@ -14,7 +14,7 @@ def taken_of(recording: Recording) -> TakenAway:
     return Subject(recording).taken
 
 
-def taken_json(recording: Recording) -> dict[str, Any]:
+def taken_json(recording: Recording, subject: Subject | None = None) -> dict[str, Any]:
     """`taken_away`: share, seconds, …, and `sentence` where it matters."""
-    found = taken_of(recording)
+    found = subject.taken if subject else taken_of(recording)
     return {**found.as_json(), "sentence": found.sentence if found.matters else None}

@@ -163,18 +163,27 @@ def _report(
     warmup = int(free[warmup_free]) if warmup_free else 0
     # Runs of very short steps have phases for some of them only, and the steps say so.
     shown = ~np.array(['"phases": false' in (text or "") for text in steps.text("extra").tolist()], np.bool_)
+    # As lists: a number taken from an array costs ten times one from a list, and there may be a million steps.
+    parts = exclusive.astype(np.int64).tolist()
     rows = [
         Step(
-            int(steps.array("number")[i]),
-            int(start[i]),
-            int(end[i] - start[i]),
-            {name: int(exclusive[i, j]) for j, name in enumerate(names) if exclusive[i, j] > 0}
-            if shown[i]
-            else {},
-            bool(slowed[i]),
-            int(lost[i]),
+            number,
+            begins,
+            length,
+            {name: ns for name, ns in zip(names, of_step, strict=True) if ns > 0} if seen else {},
+            slow,
+            gone,
         )
-        for i in range(len(steps))
+        for number, begins, length, of_step, seen, slow, gone in zip(
+            steps.array("number").tolist(),
+            start.tolist(),
+            (end - start).tolist(),
+            parts,
+            shown.tolist(),
+            slowed.tolist(),
+            lost.tolist(),
+            strict=True,
+        )
     ]
     counted = free[warmup_free:]
     steady = durations[counted]

@@ -174,11 +174,14 @@ def _steps(log: ProcessMarks, process: int, roster: Roster) -> Table:
         )
         return _step_table("user", start, end, tid, range(len(said)), process, roster)
     if len(seen):
-        extra = [
-            json.dumps({"backwards": count} if count >= 0 else {"phases": False}) for count in seen.b.tolist()
-        ]
         table = _step_table("train", seen.start_ns, seen.end_ns, seen.tid, seen.a, process, roster)
-        return table.with_columns(extra=Text.of(extra))
+        counts, of_step = np.unique(
+            seen.b, return_inverse=True
+        )  # few differ, and there may be a million steps
+        told = [
+            json.dumps({"backwards": count} if count >= 0 else {"phases": False}) for count in counts.tolist()
+        ]
+        return table.with_columns(extra=Text.of(told).take(of_step.ravel()))
     found = found_steps(log.events)
     if found is None:
         return build.empty("marks")

@@ -10,9 +10,10 @@ from sonde.analyze.recording.notes import notes
 from sonde.analyze.recording.quality import quality
 from sonde.analyze.samples.own_lines import own_lines
 from sonde.analyze.samples.stacks import hot_frames
-from sonde.analyze.steps.program import StepReport, step_reports
+from sonde.analyze.steps.program import StepReport
 from sonde.columns import Table
 from sonde.insights.engine import judge
+from sonde.insights.subject import Subject
 from sonde.render.text.insights import summary_lines
 from sonde.render.text.notes import show_notes
 from sonde.render.text.page import Page, bar
@@ -55,8 +56,9 @@ def show_summary(recording: Recording, page: Page, name: str) -> None:
         return
     for line in _ranks(recording):
         page.line(line)
-    say_taken(taken_json(recording), page)
-    reports = step_reports(recording.table("marks"), samples, recording.table("threads"))
+    subject = Subject(recording)
+    say_taken(taken_json(recording, subject), page)
+    reports = subject.reports
     steady = _steady(reports, on_cpu)
     part, where = (on_cpu, "of all CPU time") if steady is None else (steady, "of CPU time in steady steps")
     share_of = int(part.array("weight_ns").sum())
@@ -64,7 +66,7 @@ def show_summary(recording: Recording, page: Page, name: str) -> None:
         page.line(line)
     for line in (*_lines(recording, part, share_of, where), *_functions(recording, part, share_of, where)):
         page.line(line)
-    for line in summary_lines(judge(recording)):
+    for line in summary_lines(judge(recording, subject=subject)):
         page.line(line)
     for line in _trust(recording):
         page.line(line)

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import io
+
+import pytest
+
+from sonde.analyze.steps.program import StepReport
 from sonde.columns import Table, Text
-from sonde.render.text.summary import _lost
+from sonde.insights.judged_steps import JudgedSteps
+from sonde.render.text.page import Page
+from sonde.render.text.summary import _lost, show_summary
 from sonde.store import build
+from tests.fixtures.synthetic import training_run
 
 
 def losses(*rows: tuple[str, int, str]) -> tuple[dict[str, int], Table]:
@@ -31,3 +39,17 @@ def test_many_causes_are_named_most_first() -> None:
 
 def test_a_counted_nothing_is_nothing() -> None:
     assert _lost(*losses(("a", 0, "x"))) == "nothing lost"
+
+
+def test_steps_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of `sonde run` is waited for: what several parts of the summary need is computed once."""
+    found = JudgedSteps.reports.func
+    asked = []
+
+    def reports(steps: JudgedSteps) -> list[StepReport]:
+        asked.append(steps)
+        return found(steps)
+
+    monkeypatch.setattr(JudgedSteps.reports, "func", reports)
+    show_summary(training_run(), Page(io.StringIO()), "train.sonde")
+    assert len(asked) == 1

@@ -55,3 +55,15 @@ def test_hidden_addresses_and_other_boots_say_so(tmp_path: Path, boot: Path) -> 
     assert "restarted" in (names(tmp_path, boot, TABLE, None).missing or "")
     assert boot_number(boot) == 0x0123ABCD45678
     assert boot_number(tmp_path / "nothing") is None
+
+
+def test_a_table_that_breaks_off_and_names_that_are_no_utf8(tmp_path: Path, boot: Path) -> None:
+    (tmp_path / "kallsyms").write_bytes(b"ffffffff81000100 t caf\xe9\n\nffffffff81000200 T last\nffffffff81")
+    found = KernelNames.read(boot_number(boot), tmp_path / "kallsyms", boot)
+    one, two = found.at(0xFFFFFFFF81000100), found.at(0xFFFFFFFF81000210)
+    assert one is not None
+    assert one.name == "caf\ufffd"
+    assert two is not None
+    assert two.name == "last"
+    (tmp_path / "kallsyms").write_bytes(b"")
+    assert KernelNames.read(boot_number(boot), tmp_path / "kallsyms", boot).at(0xFFFFFFFF81000100) is None
