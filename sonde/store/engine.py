@@ -11,8 +11,9 @@ DuckDB is imported when the first connection is made: it takes longer than all o
 
 from __future__ import annotations
 
+import contextlib
 import os
-import threading
+from _thread import allocate_lock  # `threading` takes longer to import than a trace may wait
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -40,11 +41,12 @@ def connect(read: Sequence[int] = (), write: int | None = None) -> duckdb.DuckDB
             "allow_community_extensions": False,
             "allow_persistent_secrets": False,
             "temp_directory": "",
-            "enable_external_file_cache": False,  # /proc/self/fd/N is another file each time
             "memory_limit": f"{memory_bytes() >> 10}KiB",
             "threads": min(MAX_THREADS, len(os.sched_getaffinity(0))),
         },
     )
+    with contextlib.suppress(duckdb.CatalogException):  # DuckDB before 1.3 has none
+        connection.execute("SET enable_external_file_cache = false")  # a slot holds another file each time
     # Every path in these statements is /proc/self/fd/ and a number.
     if read:
         connection.execute(f"SET allowed_paths = {paths(read)!r}")
@@ -72,14 +74,14 @@ class _Kept:
         self.slots.close()
 
 
-_lock = threading.Lock()
+_lock = allocate_lock()
 _kept: list[_Kept] = []  # at most one of this process, behind those of the processes that it was forked from
 
 
 def _renew_lock() -> None:
     """In a forked child: another thread of the parent may have held it."""
     global _lock
-    _lock = threading.Lock()
+    _lock = allocate_lock()
 
 
 os.register_at_fork(after_in_child=_renew_lock)

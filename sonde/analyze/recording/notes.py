@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sonde.analyze.ops.table import PRINTED as PRINTED_CALL
-from sonde.analyze.recording.undisturbed import window_effect
 from sonde.columns import Table
 
 # Losses that mean that an imported file ends too early, the plainest first.
@@ -34,9 +33,12 @@ def notes(details: Mapping[str, Any], options: Mapping[str, Any], table: Callabl
     apart = table("ops").text("kind").equals(PRINTED_CALL).any()
     if options.get("primitives") and len(table("primitives")) and len(table("ops")) and not apart:
         lines.append(PRINTED)
-    effect = window_effect(table("marks"), table("counters"), table("samples"), table("threads"))
-    if effect is not None and effect.sentence:
-        lines.append(effect.sentence)
+    if table("marks").text("kind").equals("window").any():  # a trace has none: what follows is not imported
+        from sonde.analyze.recording.undisturbed import window_effect
+
+        effect = window_effect(table("marks"), table("counters"), table("samples"), table("threads"))
+        if effect is not None and effect.sentence:
+            lines.append(effect.sentence)
     return lines
 
 
