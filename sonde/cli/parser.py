@@ -15,17 +15,23 @@ class Parser(argparse.ArgumentParser):
     """A misspelt option or choice is answered with the nearest one instead of a wall of usage text."""
 
     def error(self, message: str) -> NoReturn:
-        near = self._nearest(message)
-        hint = f"did you mean {near}?" if near else f"see: {self.prog} --help"
-        self.exit(2, f"{self.prog}: {message} → {hint}\n")
+        self.exit(2, f"{self.prog}: {self._answer(message)}\n")
 
-    def _nearest(self, message: str) -> str | None:
+    def _answer(self, message: str) -> str:
+        """The suggestion stands before a list of all that could be meant: some commands have twenty views."""
         unknown = re.match(r"unrecognized arguments: (-[^\s=]+)", message)
+        choice = re.match(r"argument ([^:]+): invalid choice: '([^']*)' \(choose from (.*)\)$", message)
         if unknown:
-            options = [name for action in self._actions for name in action.option_strings]
-            return next(iter(difflib.get_close_matches(unknown[1], options, 1, 0.6)), None)
-        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)$", message)
-        if choice:
-            known = [name.strip("' ") for name in choice[2].split(",")]
-            return next(iter(difflib.get_close_matches(choice[1], known, 1, 0.6)), None)
-        return None
+            near = _nearest(unknown[1], [name for action in self._actions for name in action.option_strings])
+            if near:
+                return f"{message} → did you mean {near}?"
+        elif choice:
+            known = [name.strip("' ") for name in choice[3].split(",")]
+            near = _nearest(choice[2], known)
+            if near:
+                return f"there is no {choice[1]} {choice[2]!r} → did you mean {near}? (one of: {', '.join(known)})"
+        return f"{message} → see: {self.prog} --help"
+
+
+def _nearest(word: str, known: list[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(word, known, 1, 0.6)), None)

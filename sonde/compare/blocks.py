@@ -89,7 +89,7 @@ def whole_run(start_ns: int, end_ns: int) -> Blocks:
 
 
 def windowed(steady: Steady, marks: Table, name: str) -> list[Step]:
-    """The steady steps that lie inside the deep windows called `name`.
+    """The steady steps that lie inside the profiling windows called `name`.
 
     A machine that was busy early on makes warm-up reach beyond the windows; then their own steps must do.
     """

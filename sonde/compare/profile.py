@@ -48,7 +48,7 @@ class Profile:
     sheets: dict[tuple[str, str], Sheet]  # (dimension, source)
     functions: dict[Function, Seen]
     fused: Fused
-    calls: float = 0.0  # operator calls per step of deep windows; 0 when none were recorded
+    calls: float = 0.0  # operator calls per step of profiling windows; 0 when none were recorded
     steps: tuple[int, ...] = ()  # numbers of the steps compared, of the first rank of a trace
 
 
@@ -92,7 +92,7 @@ def profile(table: Load, wanted_ops: frozenset[str], root: str, by_step: bool) -
         return Profile(pace_of(table, by_step), keyed, {}, fused_in(table), steps=numbers)
     marks, threads = table("marks"), table("threads")
     steady = steady_steps(table)
-    cut = bool(steady.steps) and not by_step  # deep windows hold some of its steps, not a run
+    cut = bool(steady.steps) and not by_step  # profiling windows hold some of its steps, not a run
     steady = steady if by_step else Steady(steady.process, [], [])
     everything = whole_run(*_span(table))
     sampled = blocks_of(steady.quiet) if steady.quiet else everything

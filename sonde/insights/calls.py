@@ -1,4 +1,4 @@
-"""Operator calls that a deep window (or an imported trace) recorded, with the times that rules need.
+"""Operator calls that a profiling window (or an imported trace) recorded, with the times that rules need.
 
 Enters: `ops` and the windows among the steps. Leaves: `Calls`: the counted calls (as in the operator table), their
 parents, self times and how many steps they stand for. Times in windows are longer than outside, by the

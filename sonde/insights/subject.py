@@ -1,8 +1,8 @@
 """What rules look at: a recording with the facts that many rules share, each computed once and only when asked.
 
 Enters: a `Recording`, complete or not. Leaves: its steady steps (`judged_steps.py`), the samples of the thread that
-makes the steps, pool workers, operator calls of deep windows, settings of the program. Every fact that the recording
-lacks raises `NotEnough` with what to record; no fact is ever made up.
+makes the steps, pool workers, operator calls of profiling windows, settings of the program. Every fact that the
+recording lacks raises `NotEnough` with what to record; no fact is ever made up.
 """
 
 from __future__ import annotations
@@ -384,7 +384,7 @@ class Subject(JudgedSteps):
 
     @cached_property
     def calls(self) -> Calls:
-        """Operator calls of the deep windows (of a trace: of all its steps), with self times."""
+        """Operator calls of the profiling windows (of a trace: of all its steps), with self times."""
         return window_calls(self)
 
     def call_share(self, rows: Mask) -> Share:

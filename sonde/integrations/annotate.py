@@ -2,7 +2,7 @@
 `sonde.role("trainer")`.
 
 Under `sonde run` these add marks to the recording that is being made, and `profile()`
-opens a deep window around its block. Without `sonde run`, `profile(path)` records by
+opens a profiling window around its block. Without `sonde run`, `profile(path)` records by
 itself what can be had from inside: marks, steps and the operators of the block; there
 are then no sampled stacks, and the recording says so in `losses`. `step()` and `region()`
 outside of any recording do nothing and cost next to nothing.

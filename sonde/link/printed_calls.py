@@ -1,8 +1,9 @@
 """Operator calls that were timed while oneDNN and MKL printed each of theirs (`--primitives`): set apart.
 
-Printing makes every operator that calls these libraries slower. So where the same process has a deep window without it,
-the calls of a printing window get the kind `printed`: primitives keep their links to them, and no table of times counts
-them. Where every window printed, they stay as they are, and the first lines say so (`sonde.analyze.recording.notes`).
+Printing makes every operator that calls these libraries slower. So where the same process has a profiling window
+without it, the calls of a printing window get the kind `printed`: primitives keep their links to them, and no table of
+times counts them. Where every window printed, they stay as they are, and the first lines say so
+(`sonde.analyze.recording.notes`).
 """
 
 from __future__ import annotations

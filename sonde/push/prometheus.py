@@ -27,7 +27,7 @@ _HELP: dict[str, tuple[str, str]] = {
     "sonde_layer_ratio": ("gauge", "Share of CPU time in the last minute by layer of the innermost frame."),
     "sonde_state_ratio": (
         "gauge",
-        "Share of CPU time in the last minute by state: busy-waiting is spinning.",
+        "Share of CPU time in the last minute by state; spinning: busy-waiting (idle pool threads).",
     ),
     "sonde_phase_ratio": ("gauge", "Share of the median step by phase."),
     "sonde_taken_ratio": ("gauge", "Share of time in which the stepping thread was ready but off the CPU."),

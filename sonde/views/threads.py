@@ -27,7 +27,9 @@ class ThreadRow:
     samples: Annotated[int, Column("samples", "count", "samples and waits that were recorded")]
     on_cpu_ms: Annotated[float, Column("on CPU", "ms", "running, busy-waiting or waiting for slower threads")]
     running_ms: Annotated[float, Column("running", "ms", "on a CPU, at work")]
-    spinning_ms: Annotated[float, Column("spinning", "ms", "on a CPU, busy-waiting for work")]
+    spinning_ms: Annotated[
+        float, Column("busy-waiting", "ms", "on a CPU, an idle pool thread that waits in a loop")
+    ]
     imbalance_ms: Annotated[
         float, Column("imbalance", "ms", "on a CPU, waiting for slower threads of its pool")
     ]

@@ -1,7 +1,7 @@
 """Recordings of eight kinds: quiet, crowded, several threads, several ranks, GPU, compiled, a log; two make a diff.
 
-Three are recorded here and now, from programs with real threads, deep windows and compiled regions. The others need
-hardware or a moment that no test can count on, and are made up.
+Three are recorded here and now, from programs with real threads, profiling windows and compiled regions. The others
+need hardware or a moment that no test can count on, and are made up.
 """
 
 from __future__ import annotations

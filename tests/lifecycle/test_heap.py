@@ -1,4 +1,4 @@
-"""A deep window leaves the program's heap as it was: what glibc gave back to the system before, it gives back after."""
+"""A profiling window leaves the program's heap as it was: what glibc gave back before, it gives back after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deep windows in real programs: placed by themselves or as told, and harmless."""
+"""Profiling windows in real programs: placed by themselves or as told, and harmless."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ MAD_TO_SIGMA = 1.4826
 
 @dataclass(frozen=True)
 class Lateness:
-    """Steps that every rank made, none of them in warm-up or in a deep window. Arrays are (ranks × steps)."""
+    """Steps that every rank made, none of them in warm-up or in a profiling window. Arrays are (ranks × steps)."""
 
     ranks: tuple[int, ...]
     steps: Array  # their numbers

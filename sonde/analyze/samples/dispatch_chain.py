@@ -1,6 +1,6 @@
 """The dispatch chain of an operator: Python line → binding → dispatcher → kernel → (launch → GPU kernel).
 
-Two sources, kept apart because they know different things. Recorded calls (deep windows, imported
+Two sources, kept apart because they know different things. Recorded calls (profiling windows, imported
 traces) know every call to the nanosecond: the representative is the call of median
 duration, with the operators around and inside it, its launches and kernels, and the dead window before
 the first dispatch. Samples know where inside a call the time is, level by level.

@@ -4,9 +4,9 @@ In: `marks`, and `samples` and `threads` where time that was taken away shall no
 `sonde.analyze.recording.taken_away`). Out: one `StepReport` per process that made steps.
 
 A step lasts from its start to the start of the next one, so that work between two calls of a model counts; where the
-next one is far away, or a deep window was opened or closed in between, it lasts to its own end. Warm-up is the leading
-run of steps that are slower than the steady ones; it is kept apart from every statistic. So are the steps
-that touch a deep window or a capture of primitives: the observers slow them down. Only where that would
+next one is far away, or a profiling window was opened or closed in between, it lasts to its own end. Warm-up is the
+leading run of steps that are slower than the steady ones; it is kept apart from every statistic. So are the steps
+that touch a profiling window or a capture of primitives: the observers slow them down. Only where that would
 leave too few (`--window all`) do they count.
 """
 
@@ -37,7 +37,7 @@ class Step:
     start_ns: int
     duration_ns: int  # to the start of the next step, where that is near
     phase_ns: dict[str, int]  # empty when the phases of this step were not recorded
-    in_window: bool = False  # a deep window or a capture was open during it: slower than it would be
+    in_window: bool = False  # a profiling window or a capture was open during it: slower than it would be
     taken_ns: int = 0  # of its duration: ready but off the CPU, in no statistic; 0 where that hardly matters
 
     @property

@@ -1,6 +1,6 @@
 """Measure an arm by launching it once, or two that take turns: median steady step, or wall time without steps.
 
-The program runs with the step observer alone: no sampling, no deep windows, nothing
+The program runs with the step observer alone: no sampling, no profiling windows, nothing
 that could cost one arm more than the other. A launch is called disturbed only by rules
 fixed here beforehand: the container was throttled, or the hypervisor stole time.
 """

@@ -39,7 +39,7 @@ def _is_there(name: str) -> bool:
 
 
 def ask_for_window(steps: int) -> str:
-    """A deep window of so many steps, from the next safe point on. "window N": its number."""
+    """A profiling window of so many steps, from the next safe point on. "window N": its number."""
     seen = observation.current
     if seen is None:
         return "not observed"

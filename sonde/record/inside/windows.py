@@ -1,4 +1,4 @@
-"""Deep windows: the framework's own profiler and the line trace around a few steps.
+"""Profiling windows: the framework's own profiler and the line trace around a few steps.
 
 The observers report step ends and module calls; this decides (with `Budget`, or as
 `--window` says) and acts at the next safe point, which is the entry of the next observed

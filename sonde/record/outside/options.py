@@ -11,7 +11,7 @@ from sonde.record.inside.options import parse_window
 
 RATE_HZ = 100.0  # samples per CPU second and thread; about 1 % of CPU time
 MAX_RATE_HZ = 4_000.0  # as in native/agent/core/options.h
-BUDGET_PERCENT = 2.0  # share of the run time that deep windows may cost
+BUDGET_PERCENT = 2.0  # share of the run time that profiling windows may cost
 
 
 RING_MINUTES, RING_MB = 10.0, 64

@@ -10,13 +10,15 @@ from sonde.render.text.units import count, milliseconds
 from sonde.views.options import ShowOptions
 from sonde.views.threads import STATES
 
+TITLES = {"spinning": "busy-waiting"}
+
 
 def show(data: dict[str, Any], page: Page, options: ShowOptions) -> None:
     rows = data["rows"][: options.rows()]
     most = max((r["running_ms"] + r["spinning_ms"] + r["imbalance_ms"] for r in rows), default=0) or 1
     page.table(
         [Column("tid", right=True), Column("kind"), Column("name", fold=True)]
-        + [Column(state, right=True) for state in STATES]
+        + [Column(TITLES.get(state, state), right=True) for state in STATES]
         + [Column("samples", right=True), Column("on-CPU time")],
         [
             (

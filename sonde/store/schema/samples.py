@@ -41,7 +41,10 @@ SAMPLES = TableSpec(
         i32(
             "stack", "where it was; for a pool worker its own frames under the owner's stack", refers="stacks"
         ),
-        text("state", "running, spinning (busy waiting), imbalance (waiting at a region's end) or waiting"),
+        text(
+            "state",
+            "running, spinning (busy-waiting: idle pool threads), imbalance (waiting at a region's end) or waiting",
+        ),
         text("reason", "for waiting: lock, gil, io, sleep, fault, preempted, idle or other; else null"),
         i64("weight_ns", "CPU time, or wall time for waiting, that it stands for", "ns"),
         i32(

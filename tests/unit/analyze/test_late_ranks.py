@@ -35,7 +35,7 @@ def test_a_rank_that_is_late_in_every_step_is_named_with_its_lateness_and_the_st
 
 @pytest.mark.parametrize("apart", [3, 4, 10])
 def test_the_step_without_it_is_right_where_few_steps_follow_each_other(apart: int) -> None:
-    """Every step begins with a short call; deep windows leave one of `apart` out, and the replay begins anew."""
+    """Every step begins with a short call; profiling windows leave one of `apart` out, and the replay begins anew."""
     made = made_job(2, 80, lambda r, s: 1.0 if s % 2 == 0 else 35.0 if r == 1 else 5.0)
     marks, calls = made["marks"], made["collectives"]
     number, begin, end = (marks.array(n) for n in ("number", "start_ns", "end_ns"))

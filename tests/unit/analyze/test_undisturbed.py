@@ -1,4 +1,4 @@
-"""Steps before and after deep windows: a change is seen, and chance is not."""
+"""Steps before and after profiling windows: a change is seen, and chance is not."""
 
 from __future__ import annotations
 

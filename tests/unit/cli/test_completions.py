@@ -57,3 +57,16 @@ def test_a_misspelt_word_is_answered_with_the_nearest_one(
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert f"did you mean {meant}?" in said
+
+
+def test_the_suggestion_stands_before_a_long_list(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["show", "x.sonde", "theads"])
+    said = capsys.readouterr().err
+    assert said.startswith("sonde show: there is no VIEW 'theads' → did you mean threads? (one of: verdict, ")
+    assert said.endswith(", losses)\n")
+    with pytest.raises(SystemExit):
+        main(["show", "x.sonde", "qqq"])
+    said = capsys.readouterr().err
+    assert "did you mean" not in said
+    assert "threads" in said

@@ -334,7 +334,7 @@ export const THREAD_ROW_COLUMNS: ColumnFacts<ThreadRow>[] = [
   { key: "samples", kind: "integer", unknown: false, title: "samples", unit: "count", meaning: "samples and waits that were recorded" },
   { key: "on_cpu_ms", kind: "number", unknown: false, title: "on CPU", unit: "ms", meaning: "running, busy-waiting or waiting for slower threads" },
   { key: "running_ms", kind: "number", unknown: false, title: "running", unit: "ms", meaning: "on a CPU, at work" },
-  { key: "spinning_ms", kind: "number", unknown: false, title: "spinning", unit: "ms", meaning: "on a CPU, busy-waiting for work" },
+  { key: "spinning_ms", kind: "number", unknown: false, title: "busy-waiting", unit: "ms", meaning: "on a CPU, an idle pool thread that waits in a loop" },
   { key: "imbalance_ms", kind: "number", unknown: false, title: "imbalance", unit: "ms", meaning: "on a CPU, waiting for slower threads of its pool" },
   { key: "waiting_ms", kind: "number", unknown: false, title: "waiting", unit: "ms", meaning: "off the CPU, for whatever reason" },
 ];

@@ -43,8 +43,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
     yield Finding(
         Insight(
             rule=RULE.name,
-            title=f"Pool threads spin {seen.spinning + seen.imbalance:.0%} of their CPU time ({on_purpose})",
-            why="Spinning threads answer fast, but take CPU time from Python, loaders and other programs.",
+            title=f"Pool threads busy-wait for {seen.spinning + seen.imbalance:.0%} of their CPU time ({on_purpose})",
+            why="Threads that busy-wait answer fast, but take CPU time from Python, loaders and other programs.",
             evidence=(
                 Evidence(
                     f"{seen.workers} worker(s), on the CPU {seen.cpu_share:.0%} of the time, "

@@ -20,7 +20,7 @@ from tests.fixtures.walk import Rows
 from tests.unit.insights.made_loop import FILE, MS, Spent, loop
 from tests.unit.insights.planted import mark, settings
 
-DEEP = range(40, 44)  # steps of a deep window
+DEEP = range(40, 44)  # steps of a profiling window
 START = 100_000 * MS
 US = 1_000
 STEP_US = 10_000
@@ -28,7 +28,7 @@ STEP_US = 10_000
 
 @dataclass(frozen=True)
 class Call:
-    """An operator call of every step in the deep window; times from the start of the step."""
+    """An operator call of every step in the profiling window; times from the start of the step."""
 
     name: str
     at_ms: float
@@ -50,7 +50,7 @@ def made(
     environment: dict[str, str] | None = None,
     machine: dict[str, Any] | None = None,
 ) -> Recording:
-    """A loop of 60 equal steps with settings (`says`), calls of a deep window and further marks."""
+    """A loop of 60 equal steps with settings (`says`), calls of a profiling window and further marks."""
     run = loop(*spent)
     tables = {table.name: table for table in run.tables()}
     parts = [tables["marks"], *([settings(**says)] if says is not None else []), *([marks] if marks else [])]
@@ -69,7 +69,7 @@ def made(
 
 
 def _deep(marks: Table) -> tuple[list[int], int]:
-    """Starts of the steps of the deep window, and how long one lasts."""
+    """Starts of the steps of the profiling window, and how long one lasts."""
     steps = marks.take(marks.text("kind").equals("step"))
     start = np.sort(steps.array("start_ns"))
     return [int(start[i]) for i in DEEP], int(start[1] - start[0])

@@ -85,7 +85,7 @@ export function ofThread(model: Model, thread: number): Details | null {
   details.facts = [["role", role.words], ["thread id", String(actor.tid)], ["process", String(actor.process)]];
   if (told) {
     const all = told.on_cpu_ms + told.waiting_ms || 1;
-    for (const [name, ms] of [["running", told.running_ms], ["spinning", told.spinning_ms], ["waiting for slower threads", told.imbalance_ms], ["waiting", told.waiting_ms]] as const) {
+    for (const [name, ms] of [["running", told.running_ms], ["busy-waiting", told.spinning_ms], ["waiting for slower threads", told.imbalance_ms], ["waiting", told.waiting_ms]] as const) {
       if (ms > 0) details.facts.push([name, `${format.time(ms * 1e6)} · ${format.percent(ms / all)}`]);
     }
     details.facts.push(["samples", format.count(told.samples)]);
