@@ -43,13 +43,13 @@ class Arguments:
     """Shapes, types and concrete values by position. A tensor list has a list of shapes."""
 
     shapes: list[Any]
-    types: list[str]
+    sizes: list[int | None]  # bytes of an element; None: no tensor, or a list
     values: list[str]
 
     @functools.cached_property
     def tensors(self) -> list[Dims | None]:
         """By position the shape of a tensor argument; None when it is none, or a list."""
-        return [_dims(shape, kind) for shape, kind in zip(self.shapes, self.types, strict=False)]
+        return [_dims(shape) if size else None for shape, size in zip(self.shapes, self.sizes, strict=False)]
 
     def dims(self, index: int) -> Dims | None:
         """Shape of a tensor argument; None when it is none, or a list."""
@@ -61,7 +61,7 @@ class Arguments:
         return 0.0 if dims is None else math.prod(dims) * self.element_bytes(index)
 
     def element_bytes(self, index: int = 0) -> int:
-        return TYPE_BYTES.get(self.types[index].lower(), 0) if index < len(self.types) else 0
+        return (self.sizes[index] or 0) if index < len(self.sizes) else 0
 
     def ints(self, index: int) -> list[int] | None:
         """`[1, 1]` or `3` among the concrete values."""
@@ -87,18 +87,28 @@ class Arguments:
         return sum(dims is not None for dims in self.tensors)
 
 
-def _dims(shape: Any, kind: str) -> Dims | None:
-    if not isinstance(shape, list) or kind.lower() not in TYPE_BYTES:
+def _dims(shape: Any) -> Dims | None:
+    if not isinstance(shape, list):
         return None
-    return tuple(shape) if all(isinstance(d, int) and d >= 0 for d in shape) else None
+    for extent in shape:
+        if not isinstance(extent, int) or extent < 0:
+            return None
+    return tuple(shape)
 
 
 def parse(shapes: str | None, types: str | None, values: str | None) -> Arguments | None:
     """None when the profiler did not record shapes."""
-    found = [_list(text) for text in (shapes, types, values)]
-    if found[0] is None or found[1] is None:
+    extents, sizes = _list(shapes), _sizes(types)
+    if extents is None or sizes is None:
         return None
-    return Arguments(found[0], [str(t) for t in found[1]], [str(v) for v in found[2] or []])
+    return Arguments(extents, sizes, [str(v) for v in _list(values) or []])
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _sizes(types: str | None) -> list[int | None] | None:
+    """Bytes of an element of each argument."""
+    found = _list(types)
+    return None if found is None else [TYPE_BYTES.get(str(kind).lower()) for kind in found]
 
 
 @functools.lru_cache(maxsize=1 << 14)  # few types and values, in many combinations; nobody changes the lists

@@ -70,7 +70,8 @@ def op_costs(ops: Table) -> OpCosts:
         return costs
     inverse, first = group(*(c.codes[rows] for c in columns))
     calls = zip(*(c.take(rows[first]).tolist() for c in columns), strict=True)
-    found = [_worked_out(*call) for call in calls]
+    asked = {name: name in MATRIX for name in map(_plain, names.values)}  # no other counter looks at values
+    found = [_worked_out(*call[:3], call[3] if asked[_plain(call[0])] else None) for call in calls]
     for column, values in zip(
         (costs.flops, costs.bytes, costs.item_bytes, costs.is_matrix), zip(*found, strict=True), strict=True
     ):
