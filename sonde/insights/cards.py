@@ -15,6 +15,7 @@ import numpy as np
 from sonde.analyze.account.kinds import CODES, NAMES, main_kind, operator_kind
 from sonde.analyze.account.places import Place
 from sonde.analyze.samples.stack_index import Mask
+from sonde.insights.cold import page_work
 from sonde.insights.line_signs import signs_of
 from sonde.insights.model import Evidence, Insight, Saving
 from sonde.insights.roles import ROLES, roles
@@ -60,9 +61,11 @@ def completed(subject: Subject, rules: Sequence[Rule], finding: Finding) -> Find
 
 def kind_of(subject: Subject, claim: Mask) -> str:
     """The kind of work that stands for these host samples."""
-    kind, weight = subject.host_kinds[claim], subject.host.weight[claim]
-    # Threads that wait for each other at a line do so for its work: that is what a change of the line saves.
-    working = kind != CODES["barriers"]
+    kind, weight = subject.host_work[claim], subject.host.weight[claim]
+    # Threads that wait for each other at a line do so for its work: that is what a change of the line saves. So are
+    # pages that the kernel takes back: they were handed out for a result.
+    pages = page_work(subject)[claim] & (kind == CODES["allocation"])
+    working = (kind != CODES["barriers"]) & ~pages
     if weight[working].sum() >= LEAST_WORK * weight.sum():
         kind, weight = kind[working], weight[working]
     found = main_kind({NAMES[n]: float(weight[kind == n].sum()) for n in np.unique(kind).tolist()})

@@ -49,6 +49,7 @@ def roles(subject: Subject) -> Roles:
         spans = union(marks.array("start_ns")[rows], marks.array("end_ns")[rows])
         code[spans.within(time, time + 1) > 0] = CODE[name]
     phases = bool((code != CODE["loop"]).any())
+    code = _in_unmarked_steps(subject, code)
     site = np.full(len(host), -1, np.int64)
     if len(index):
         user = np.append(index.user_line, -1)[host.stack]
@@ -64,6 +65,29 @@ def roles(subject: Subject) -> Roles:
             code[outside & (line < first)] = CODE["before"]
         code[np.append(_hooks(index), False)[host.stack]] = CODE["hook"]
     return Roles(code, site, phases)
+
+
+def _in_unmarked_steps(subject: Subject, code: Array) -> Array:
+    """The codes; samples in steps without marks have those of the same line in steps with marks."""
+    if subject.unit != "step" or not len(subject.stacks):
+        return code
+    marks, starts = subject.marks("phase"), subject.step_starts
+    rows = marks.text("name").matches(PHASES)
+    step = np.searchsorted(starts, subject.host.samples.array("time_ns"), "right")
+    begun = np.searchsorted(starts, marks.array("start_ns")[rows], "right")
+    marked = np.bincount(begun, minlength=len(starts) + 1)[: len(starts) + 1] > 0
+    known = marked[step]
+    if known.all() or not known.any():
+        return code
+    weight, found = subject.host.weight, code.copy()
+    # A stack is surer than its line: a line may hold the loss beside the model.
+    for key in (np.append(subject.stacks.user_line, -1)[subject.host.stack], subject.host.stack):
+        key = key.astype(np.int64) + 1
+        table = np.zeros((int(key.max()) + 1, len(ROLES)))
+        np.add.at(table, (key[known], code[known]), weight[known])
+        seen = ~known & (table.sum(axis=1)[key] > 0) & (key > 0)
+        found[seen] = table.argmax(axis=1)[key[seen]]
+    return found
 
 
 def _loop_function(index: StackIndex, user: Array, code: Array, stack: Array) -> tuple[Mask, int, int] | None:

@@ -61,9 +61,7 @@ class Host:
     looks: float  # samples that the whole stands for
     preempted_share: float  # of the thread's time, as if it had not been left out
     unseen: float  # share of the steps' wall time in no sample: waits too short to be looked at
-    behind: (
-        Array  # kind of the work of other threads that a wait is for, -1: it is for none (`waited_for.py`)
-    )
+    behind: Array  # kind of the other threads' work that a wait is for, -1: none (`waited_for.py`)
 
     def __len__(self) -> int:
         return len(self.stack)
@@ -82,7 +80,15 @@ class Subject(JudgedSteps):
     @cached_property
     def host_kinds(self) -> Array:
         """Code of the kind of work of each host sample."""
-        own = kind_of_samples(self.host.samples, self.host.stack, self.judged_stacks.kinds)
+        return self._kinds(self.judged_stacks.kinds, faults=True)
+
+    @cached_property
+    def host_work(self) -> Array:
+        """The same for what goes away with a line: page faults belong to the work that writes fresh memory."""
+        return self._kinds(self.judged_stacks.of_work, faults=False)
+
+    def _kinds(self, of_stack: Array, faults: bool) -> Array:
+        own = kind_of_samples(self.host.samples, self.host.stack, of_stack, faults)
         return np.where(self.host.behind >= 0, self.host.behind, own)
 
     @cached_property
@@ -324,8 +330,8 @@ class Subject(JudgedSteps):
         time_ns, value = time_ns[inside], value[inside]
         if len(value) < 2 or time_ns.max() <= time_ns.min():
             raise NotEnough(f"too few readings of {name} in steady steps: run for some seconds")
-        order = np.argsort(time_ns, kind="stable")
-        return float((value[order][-1] - value[order][0]) / ((time_ns.max() - time_ns.min()) / 1e9))
+        first, last = int(time_ns.argmin()), int(time_ns.argmax())
+        return float((value[last] - value[first]) / ((time_ns[last] - time_ns[first]) / 1e9))
 
     @cached_property
     def hides_faults(self) -> bool:
@@ -373,12 +379,12 @@ class Subject(JudgedSteps):
         return source_facts(self.table("sources"))
 
     def called_at(self, *names: str) -> tuple[str, int]:
-        """The first line of the user's that calls one of these functions; ("", -1) when none does."""
-        for name in names:
-            for file, facts in self.source_facts.items():
-                if name in facts.calls:
-                    return file, facts.calls[name][0]
-        return "", -1
+        """The user's first line that calls one of these functions; ("", -1) when none does."""
+        known = self.source_facts.items()
+        found = (
+            (file, facts.calls[name][0]) for name in names for file, facts in known if name in facts.calls
+        )
+        return next(found, ("", -1))
 
     # Operator calls ---------------------------------------------------------------
 
@@ -390,8 +396,8 @@ class Subject(JudgedSteps):
     def call_share(self, rows: Mask) -> Share:
         """Share of a steady step in these calls of the windows (see `Calls.share`).
 
-        The profiler makes a step in a window longer, by a cost per call that short calls feel most. So the
-        share of long calls is at least what the window shows, and at most that times how much longer its steps are.
+        The profiler makes a step in a window longer, by a cost per call. So the share of long calls is at least what
+        the window shows, and at most that times how much longer its steps are.
         """
         seen = self.calls.share(rows)
         longer = max(self.calls.whole_ns / max(self.calls.steps, 1) / self.step_ns, 1.0)

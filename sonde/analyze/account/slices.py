@@ -16,7 +16,7 @@ import numpy as np
 
 from sonde.analyze.account.kinds import KINDS, NAMES
 from sonde.analyze.account.places import NOBODY, Place, Places, places_of
-from sonde.analyze.account.stack_kinds import kind_of_samples, kind_of_stacks
+from sonde.analyze.account.stack_kinds import kind_of_samples, kinds_of_stacks
 from sonde.analyze.account.waited_for import work_waited_for
 from sonde.analyze.base.intervals import Spans
 from sonde.analyze.recording.taken_away import pieces_of
@@ -92,6 +92,7 @@ class Sliced:
 
     index: StackIndex
     kinds: Array  # per stack
+    of_work: Array  # the same, with page faults counted to the work that writes a fresh result
     places: Places
 
 
@@ -100,7 +101,7 @@ def sliced(index: StackIndex, samples: Table, thread: int) -> Sliced:
     mine = samples.take(np.flatnonzero(samples.array("thread") == thread))
     stack = stack_rows(mine, index)
     weight = np.bincount(stack + 1, np.maximum(mine.array("weight_ns"), 0), len(index) + 1)[1:]
-    return Sliced(index, kind_of_stacks(index), places_of(index, weight))
+    return Sliced(index, *kinds_of_stacks(index), places_of(index, weight))
 
 
 def stack_rows(samples: Table, index: StackIndex) -> Array:

@@ -26,6 +26,12 @@ KERNEL_NAME = (
 MATH_NAME = (
     r"(?i)gemm|brgemm|mkl_blas|conv_|_conv|convolution|cblas_|flash_attention|matmul|\bdot_(fp|bf|int|f)\d"
 )
+# Powers, roots, logarithms: tens of instructions per element, whatever loop calls them.
+_FUNCTION = (
+    r"^_*(Sleef_\w+|svml_\w+|mkl_vml_\w+|vm[sd][A-Z]\w+|npy_(pow|exp|log|sin|cos|tan|hypot|cbrt)\w*|(ieee754_|GI_)*(pow|exp|log|sin|cos|tan|hypot)"
+    r"(1p|m1|2|10|h)?[fl]?(_fma\w*|_avx\w*|_sse\w*)?(@.*)?$)|^(HALF|FLOAT|DOUBLE|C?LONGDOUBLE|CFLOAT|CDOUBLE)_(power|exp\w*"
+    r"|log\w*|sin\w*|cos\w*|tan\w*|arc\w+|hypot|cbrt)(_[A-Z0-9_]+)?$"
+)
 _REORDER = r"(?i)reorder|transpose"  # not the packing inside of a product: that is the product's own
 # Before a kernel runs: shapes, strides, types and overlaps are worked out, whatever the kernel does.
 _SET_UP = (
@@ -45,11 +51,21 @@ _DEBUG_FILE = (
     r"torch/autograd/(anomaly_mode|gradcheck)|torch/profiler/|torch/utils/_traceback"
     r"|/(traceback|linecache|pdb|bdb|cProfile|profile|tracemalloc|trace|faulthandler)\.py$"
 )
+# Of modules that serve other ends as well: who called whom, from which line of which file; a warning in words.
+_DEBUG_FUNCTION = {
+    r"/inspect\.py$": r"(^|\.)(stack|trace|getouterframes|getinnerframes|getframeinfo|findsource|getsource\w*)$",
+    r"/warnings\.py$": r"(^|\.)(warn\w*|_?showwarn\w*|_?formatwarn\w*)$",
+}
+_SHOWN_TENSOR = r"torch/_tensor_str\.py$"  # its numbers as text; where that is printed as well, it is output
 _DEBUG_NAME = (
     r"Anomaly|^torch::(autograd::)?profiler::|^libkineto::|PythonTracer|ThreadLocalSubqueue|RecordQueue|KinetoThreadLocal"
     r"|^(call_trampoline|(trace|profile)_trampoline|profiler_callback|tracemalloc_\w+|ptrace_\w+)$"
 )
 _GENERATES = r"jit_generator\w*::create_kernel|Xbyak::|dnnl::impl::.*::(create_kernel|generate|init_conf)$"
+_TENSOR_MEMORY = (
+    r"^c10::(alloc_cpu|free_cpu|.*Allocator|StorageImpl|TensorImpl|intrusive_ptr)|^tensor::free$"
+    r"|^(array_dealloc|PyArray_NewFromDescr\w*)$"
+)
 _LOADER_FILE = r"torch/utils/data/(dataloader|_utils)"
 NATIVE_LOADER = r"^torch::data::(\w+::)*\w*DataLoader\w*::"
 COMMUNICATION = r"^(c10d::|gloo::|nccl[A-Z]|MPI_|PMPI_|ucc_|horovod::)"
@@ -77,6 +93,12 @@ _PYTHON_EXTENSION = (
     r"|^_(json|pickle|sre|csv|datetime|struct|random|bisect|heapq|hashlib|elementtree|decimal)\."
 )
 _NUMPY_LIBRARY = r"_multiarray_umath|_umath_linalg|_pocketfft|numpy"
+# NumPy around single numbers: an array element becomes an object, an object an array, a slice a view.
+_NUMPY_PER_CALL = (
+    r"^(gentype_\w+|PyArray_(Scalar|FromScalar|NewFromDescr\w*|DescrFrom\w+|ResultType|Return|Pack\w+)|\w+_copyswap"
+    r"|array_(dealloc|subscript\w*|item|result_type)|prepare_index\w*|_typenum_fromtypeobj|PyDataMem_User\w+)$"
+)
+_INTERPRETER = r"^(libpython|python)"
 _NUMPY_RANDOM = r"^_?(mt19937|pcg64|philox|sfc64|generator|mtrand|bounded_integers|common)\."
 _SYSTEM_LIBRARY = (
     r"^(libc[.-]|libpython|python|ld-linux|libpthread|libm[.-]|libstdc|libgcc|linux-vdso|\[vdso|libgomp|libomp"
@@ -87,8 +109,13 @@ _TORCH_LIBRARY = r"^(libtorch|libc10|_C\.|libshm|libgomp|libomp|libiomp)"
 
 def kind_of_stacks(index: StackIndex) -> Array:
     """Code of the kind of each stack, as if it were on the CPU."""
+    return kinds_of_stacks(index)[0]
+
+
+def kinds_of_stacks(index: StackIndex) -> tuple[Array, Array]:
+    """The same; and once more for a line's sake: page faults count to what writes there, functions are arithmetic."""
     if not len(index):
-        return np.zeros(0, np.int64)
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     where = index.frames_where
     python = where(layer="^python$")
     native = where(layer="^(native|jit|gpu)$")
@@ -117,7 +144,12 @@ def kind_of_stacks(index: StackIndex) -> Array:
     numpy_frames = where(layer="^native$", library=_NUMPY_LIBRARY)
     numpy_random = where(layer="^native$", library=_NUMPY_RANDOM)
     kind[last(foreign, python, operators)] = CODES["native"]
-    kind[last(numpy_frames, python, operators)] = CODES["memory"]
+    in_numpy = last(numpy_frames, python, operators)
+    kind[in_numpy] = CODES["memory"]
+    function = where(_FUNCTION, layer="^native$")
+    kind[in_numpy & index.on_stack(function)] = CODES["arithmetic"]
+    single = where(_NUMPY_PER_CALL, layer="^native$") | where(layer="^native$", library=_INTERPRETER)
+    kind[in_numpy & last(single, python, operators, numpy_frames & ~single)] = CODES["python"]
     kind[last(numpy_random, python, operators)] = CODES["random"]
 
     level = np.concatenate((levels, [""]))[index.innermost(levels != "")]
@@ -145,32 +177,46 @@ def kind_of_stacks(index: StackIndex) -> Array:
     setting_up = where(_SET_UP, layer="^native$")
     kind[in_kernel & last(setting_up, python, kernel_frames, copying)] = CODES["dispatch"]
     kind[index.on_stack(where(_CONVERSION, layer="^native$")) & ~in_kernel] = CODES["copies"]
-    kind[index.on_stack(own == "fault") | last(own == "allocation", python, kernel_frames)] = CODES[
-        "allocation"
-    ]
+    before, allocating = kind.copy(), last(own == "allocation", python, kernel_frames)
+    kind[allocating] = CODES["allocation"]
+    # Descriptors and nodes are allocated because there is a call; only tensors are of a size that matters by itself.
+    large = where(_TENSOR_MEMORY, layer="^native$") | where(layer="^kernel$")
+    per_call = allocating & ~index.on_stack(large)
+    of_work = np.where(per_call, np.where(operator >= 0, CODES["dispatch"], before), kind)
+    # The account sets memory traffic against the bytes that operators move: there a function stays with its operator.
+    of_work[(of_work == CODES["memory"]) & last(function, python, operators)] = CODES["arithmetic"]
+    kind[index.on_stack(own == "fault")] = CODES["allocation"]
+    looking = where(layer="^python$", file=_DEBUG_FILE) | where(_DEBUG_NAME, layer="^native$")
+    for file, name in _DEBUG_FUNCTION.items():
+        looking |= where(name, layer="^python$", file=file)
     for code, frames in (
+        ("debugging", where(layer="^python$", file=_SHOWN_TENSOR)),
         ("io", where(_IO_NAME, layer="^native$") | where(_IO_SYSTEM, layer="^kernel$")),
         ("io", where(layer="^python$", file=_IO_FILE)),
         ("communication", where(COMMUNICATION, layer="^native$")),
         ("communication", where(layer="^python$", file=COMMUNICATION_FILE)),
         ("loading", where(layer="^python$", file=_LOADER_FILE) | where(NATIVE_LOADER, layer="^native$")),
-        ("debugging", where(layer="^python$", file=_DEBUG_FILE) | where(_DEBUG_NAME, layer="^native$")),
+        ("debugging", looking),
         ("gc", where(_GC, layer="^native$")),
         ("compiling", (levels == "compiling") | where(_GENERATES, layer="^native$")),
     ):
-        kind[index.on_stack(frames)] = CODES[code]
-    return kind
+        on_behalf = index.on_stack(frames)
+        kind[on_behalf] = of_work[on_behalf] = CODES[code]
+    return kind, of_work
 
 
-def kind_of_samples(samples: Table, stack: Array, of_stack: Array) -> Array:
-    """Code of each sample's kind: its state and the reason of its wait first, else what its stack says."""
+def kind_of_samples(samples: Table, stack: Array, of_stack: Array, faults: bool = True) -> Array:
+    """Code of each sample's kind: its state and the reason of its wait first, else what its stack says.
+
+    Without `faults`, waits for a page are what the stack says.
+    """
     known = np.append(of_stack, CODES["native"])
     kind = known[stack]
     state, reason = samples.text("state"), samples.text("reason")
     waiting = state.equals("waiting")
     on_behalf = np.isin(kind, [CODES[k] for k in ("loading", "communication", "compiling")])
     free = waiting & ~on_behalf
-    kind[free] = CODES["waiting"]
+    kind[free & ~(reason.equals("fault") & (not faults))] = CODES["waiting"]
     for word, code in (
         ("lock", "locks"),
         ("gil", "locks"),
@@ -179,7 +225,8 @@ def kind_of_samples(samples: Table, stack: Array, of_stack: Array) -> Array:
         ("fault", "allocation"),
         ("idle", "barriers"),
     ):
-        kind[free & reason.equals(word)] = CODES[code]
+        if faults or word != "fault":
+            kind[free & reason.equals(word)] = CODES[code]
     kind[state.matches(("spinning", "imbalance"))] = CODES["barriers"]
     kind[waiting & reason.equals("preempted")] = CODES["taken"]
     return kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from sonde.insights.engine import judge
@@ -15,6 +16,7 @@ from tests.unit.insights.made_loop import (
     MODEL,
     MODULE_PY,
     UPDATE,
+    Frame,
     Spent,
     line,
     loop,
@@ -98,6 +100,31 @@ def test_overhead_that_is_spread_over_many_lines_has_a_card_of_its_own() -> None
     assert (card.rule, card.way) == ("costly_kind", "in bulk")
     assert card.saving is not None
     assert card.saving.low_ms == 0
+
+
+def test_fresh_pages_are_no_overhead_of_calls() -> None:
+    """They grow with the tensors: a larger batch would have more of them."""
+    fault: tuple[Frame, ...] = (LOOP, ("kernel", "exc_page_fault", {}))
+    spread = [Spent(1, 20, (line(n, "forward"), op("aten::add"), *fault), "forward") for n in range(30, 45)]
+    assert judge(loop(MODEL, *spread, BACKWARD), (costly_kind.RULE,)).insights == ()
+
+
+def test_pages_that_go_back_stand_for_no_kind_where_there_is_work() -> None:
+    back: Frame = ("kernel", "vms_complete_munmap_vmas", {})
+    given = Spent(6, 24, (line(5), ("native", "__munmap", {"library": "libc.so.6"}), back))
+    work = Spent(4, 24, (line(5), op("aten::clone"), LOOP))
+    assert first(loop(MODEL, BACKWARD, UPDATE, given, work)).work == "copies"
+
+
+def test_steps_without_marks_have_the_parts_of_those_with_marks() -> None:
+    """Phases of short steps are marked now and then; the model of the others is no work beside the model."""
+    found = loop(MODEL, BACKWARD, UPDATE, Spent(3, 24, (line(5), INTERPRETER)), steps=80)
+    marks = found.table("marks")
+    phases = np.flatnonzero(marks.text("kind").equals("phase"))
+    kept = np.setdiff1d(np.arange(len(marks)), phases[len(phases) // 4 :])
+    tables = {t.name: t for t in found.tables()} | {"marks": marks.take(kept)}
+    cards = judge(Recording(found.meta, tables), RULES).insights
+    assert [(c.line, c.way) for c in cards] == [(5, "less often")]
 
 
 def test_waiting_for_threads_may_be_won_or_lost() -> None:

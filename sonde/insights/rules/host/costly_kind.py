@@ -2,6 +2,7 @@
 
 Condition: Python, dispatch, autograd's bookkeeping and allocation together at least 30 % of the step, or waiting for
     threads, locks or other processes at least 15 %, loading at least 5 %, as far as no narrower rule claims it.
+    Pages that the kernel hands out and takes back do not count: they grow with the size of tensors, not with calls.
 Saving: what the way wins back; for overhead at least nothing, because only a larger batch or a compiled model
     spreads it, and both change more than this.
 Not for: time that other programs took, and waiting for pool threads while they had the CPUs.
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sonde.analyze.account.kinds import CODES, KINDS
+from sonde.insights.cold import page_work
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
@@ -34,11 +36,13 @@ _FIX = {
 
 def judge(subject: Subject) -> Iterator[Finding]:
     host = subject.host
-    kind = subject.host_kinds
+    kind, pages = subject.host_kinds, page_work(subject)
     for kinds, least, way, title in GROUPS:
         claim = np.isin(kind, [CODES[k] for k in kinds])
         if subject.crowded:
             claim &= ~host.pool
+        if way is IN_BULK:
+            claim &= ~pages
         share = subject.share(claim)
         if share.low < least:
             continue

@@ -71,7 +71,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
             found.append((share.middle, group))
     found.sort(key=lambda pair: -pair[0])
     for _, group in found[:MOST_CARDS]:
-        yield _card(subject, group, kind)
+        yield _card(subject, group)
 
 
 def _avoidable(kind: Array, part: Roles) -> Mask:
@@ -136,7 +136,7 @@ def _group(subject: Subject, claim: Mask, part: Roles, place: Array, places: tup
     return Group(claim, kind_of(subject, claim), ROLES[most(part.code)], places[most(place)])
 
 
-def _card(subject: Subject, group: Group, kind: Array) -> Finding:
+def _card(subject: Subject, group: Group) -> Finding:
     share = subject.share(group.claim)
     way = way_of(signs_of(subject, group.claim, group.kind, group.role, group.place))
     lines = subject.lines(group.claim, 3)
@@ -146,7 +146,7 @@ def _card(subject: Subject, group: Group, kind: Array) -> Finding:
             title=f"{group.place.label}: {share.middle:.0%} of each step, mostly {KINDS[group.kind]} ({way.name})",
             why=way.why,
             evidence=(
-                Evidence(f"{_split(subject, group.claim, kind)}, {_when(group.role)}"),
+                Evidence(f"{_split(subject, group.claim)}, {_when(group.role)}"),
                 *lines,
             ),
             saving=subject.saving(share, *way.won),
@@ -176,10 +176,10 @@ def _when(role: str) -> str:
     }.get(role, f"in the {role} pass" if role != "optimizer" else "in the update")
 
 
-def _split(subject: Subject, claim: Mask, kind: Array) -> str:
+def _split(subject: Subject, claim: Mask) -> str:
     """`copies and layout 20.1 %, Python 3.0 %` of the step."""
     host = subject.host
-    sums = np.bincount(kind[claim], host.weight[claim], len(KINDS)) / host.whole_ns
+    sums = np.bincount(subject.host_work[claim], host.weight[claim], len(KINDS)) / host.whole_ns
     order = [n for n in np.argsort(-sums, kind="stable")[:3].tolist() if sums[n] >= 0.005]
     return ", ".join(f"{KINDS[NAMES[n]]} {sums[n]:.1%}" for n in order) + " of the step"
 

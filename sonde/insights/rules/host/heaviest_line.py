@@ -9,11 +9,13 @@ Not for: programs of which any other rule names a line, and time that other prog
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from sonde.analyze.account.kinds import CODES, KINDS
 from sonde.analyze.account.places import Place
+from sonde.analyze.samples.stack_index import Mask
 from sonde.columns import Array
 from sonde.insights.account import account
 from sonde.insights.cards import kind_of
@@ -55,10 +57,18 @@ def judge(subject: Subject) -> Iterator[Finding]:
         if kind != "arithmetic" or signs.again or signs.cut or signs.unused or signs.grows
         else None
     )
-    yield Finding(_card(place, kind, told, share.middle), claim)
+    yield Finding(_card(place, kind, told, share.middle, _backward(subject, claim & who.moved)), claim)
 
 
-def _card(place: Place, kind: str, way: Way | None, middle: float) -> Insight:
+def _backward(subject: Subject, claim: Mask) -> tuple[Evidence, ...]:
+    """Where the backward part of the line's time was asked for."""
+    return tuple(
+        replace(one, text=f"in the backward pass, called by {one.text}")
+        for one in (subject.lines(claim, 1) if claim.any() else ())
+    )
+
+
+def _card(place: Place, kind: str, way: Way | None, middle: float, backward: tuple[Evidence, ...]) -> Insight:
     short = f"{place.file.rpartition('/')[2]}:{place.line}"
     return Insight(
         rule=RULE.name,
@@ -66,6 +76,7 @@ def _card(place: Place, kind: str, way: Way | None, middle: float) -> Insight:
         why="No rule knows a cause. Most of the time is here, so what can be won is most likely here.",
         evidence=(
             Evidence(f"{middle:.1%} of the step, its backward pass included", "line", "", place.file, place.line),
+            *backward,
         ),
         saving=None,
         confidence="low",

@@ -7,13 +7,13 @@ import pytest
 
 from sonde.analyze.account.kinds import CODES, KERNELS, KINDS, NAMES, OVERHEAD, WAITS, operator_kind
 from sonde.analyze.account.places import places_of
-from sonde.analyze.account.stack_kinds import kind_of_samples, kind_of_stacks
+from sonde.analyze.account.stack_kinds import kind_of_samples, kind_of_stacks, kinds_of_stacks
 from sonde.analyze.samples.stack_index import StackIndex
 from sonde.store import build
 from tests.fixtures.walk import Stacks
 
 USER = ("python", "step", {"file": "/home/u/train.py", "line": 7})
-TORCH = {"library": "libtorch_cpu.so"}
+TORCH: dict[str, object] = {"library": "libtorch_cpu.so"}
 LOOP = ("native", "at::native::AVX2::vectorized_loop", TORCH)
 LAMBDA = ("native", "c10::function_ref::callback_fn", TORCH)
 GEMM = ("native", "mkl_blas_avx512_sgemm_kernel_0", TORCH)
@@ -25,7 +25,24 @@ def kind(*frames: tuple[str, str, dict[str, object]]) -> str:
     for layer, name, more in frames:
         node = stacks.push(node, layer, name, **more)
     tables = stacks.tables()
-    return NAMES[kind_of_stacks(StackIndex(*tables))[node]]
+    return str(NAMES[kind_of_stacks(StackIndex(*tables))[node]])
+
+
+def of_work(*frames: tuple[str, str, dict[str, object]]) -> str:
+    """The kind for the sake of the line that the work is done for."""
+    stacks = Stacks()
+    node = -1
+    for layer, name, more in frames:
+        node = stacks.push(node, layer, name, **more)
+    return str(NAMES[kinds_of_stacks(StackIndex(*stacks.tables()))[1][node]])
+
+
+def numpy(name: str) -> tuple[str, str, dict[str, object]]:
+    return ("native", name, {"library": "_multiarray_umath.cpython-311-x86_64-linux-gnu.so"})
+
+
+def standard(name: str, file: str) -> tuple[str, str, dict[str, object]]:
+    return ("python", name, {"file": f"/usr/lib/python3.11/{file}", "line": 3})
 
 
 def op(name: str) -> tuple[str, str, dict[str, object]]:
@@ -106,6 +123,78 @@ def test_the_innermost_frames_tell_the_kind(
     frames: tuple[tuple[str, str, dict[str, object]], ...], expected: str
 ) -> None:
     assert kind(*frames) == expected
+
+
+Frame = tuple[str, str, dict[str, object]]
+PYTHON: Frame = ("native", "_PyEval_EvalFrameDefault", {"library": "libpython3.11.so.1.0"})
+TENSOR_STR: Frame = ("python", "_str", {"file": "/x/site-packages/torch/_tensor_str.py", "line": 3})
+PRINT: Frame = ("native", "builtin_print", {"library": "libpython3.11.so.1.0"})
+FAULT: Frame = ("kernel", "exc_page_fault", {})
+
+
+@pytest.mark.parametrize(
+    ("frames", "expected"),
+    [
+        ((USER, numpy("ufunc_generic_fastcall"), numpy("DOUBLE_power_X86_V4")), "arithmetic"),
+        ((USER, numpy("DOUBLE_exp_AVX512_SKX"), numpy("__svml_exp8_ha")), "arithmetic"),
+        ((USER, numpy("ufunc_generic_fastcall"), numpy("DOUBLE_multiply_AVX2")), "memory"),
+        # One element as an object: the interpreter's work, whoever wrote the function.
+        ((USER, numpy("gentype_item"), numpy("PyArray_FromScalar")), "python"),
+        (
+            (USER, numpy("gentype_item"), ("native", "siphash13", {"library": "libpython3.11.so.1.0"})),
+            "python",
+        ),
+        ((USER, numpy("array_subscript"), numpy("mapiter_trivial_get")), "memory"),
+        ((USER, standard("stack", "inspect.py"), PYTHON), "debugging"),
+        ((USER, standard("signature", "inspect.py"), PYTHON), "python"),
+        ((USER, standard("showwarning", "warnings.py"), PYTHON), "debugging"),
+        ((USER, standard("catch_warnings.__enter__", "warnings.py"), PYTHON), "python"),
+        ((USER, TENSOR_STR, op("aten::abs"), LOOP), "debugging"),
+        ((USER, PRINT, TENSOR_STR, op("aten::abs"), LOOP), "io"),
+    ],
+)
+def test_what_is_done_for_one_number_or_for_the_eye_is_told_from_work_on_arrays(
+    frames: tuple[tuple[str, str, dict[str, object]], ...], expected: str
+) -> None:
+    assert kind(*frames) == expected
+
+
+@pytest.mark.parametrize(
+    ("frames", "in_account", "of_line"),
+    [
+        ((USER, op("aten::addmm"), GEMM, FAULT), "allocation", "arithmetic"),
+        ((USER, op("aten::copy_"), LOOP, FAULT), "allocation", "copies"),
+        ((USER, op("aten::log1p"), LOOP, ("native", "Sleef_log1pf8_u10", TORCH)), "memory", "arithmetic"),
+        ((USER, op("aten::add"), LOOP), "memory", "memory"),
+        (
+            (
+                USER,
+                op("aten::addmm"),
+                ("native", "dnnl_memory_desc_clone", TORCH),
+                ("native", "_int_malloc", {}),
+            ),
+            "allocation",
+            "dispatch",
+        ),
+        (
+            (USER, op("aten::empty"), ("native", "c10::alloc_cpu", {}), ("native", "_int_malloc", {})),
+            "allocation",
+            "allocation",
+        ),
+        ((USER, TENSOR_STR, op("aten::abs"), LOOP, FAULT), "debugging", "debugging"),
+    ],
+)
+def test_fresh_pages_of_a_result_are_the_work_of_who_writes_it(
+    frames: tuple[tuple[str, str, dict[str, object]], ...], in_account: str, of_line: str
+) -> None:
+    assert (kind(*frames), of_work(*frames)) == (in_account, of_line)
+
+
+def test_a_wait_for_a_page_counts_to_the_work_as_well() -> None:
+    samples = build.table("samples", stack=[0], state=["waiting"], reason=["fault"])
+    arguments = (samples, np.zeros(1, np.int64), np.array([CODES["copies"]]))
+    assert NAMES[kind_of_samples(*arguments)[0]] == "allocation"
+    assert NAMES[kind_of_samples(*arguments, faults=False)[0]] == "copies"
 
 
 def test_a_python_line_below_an_operator_is_python_again() -> None:
