@@ -110,6 +110,10 @@ bool obey(Control* control, int fd) {
   if (!read_command(fd, &command, control->body)) return false;
   if (is(command, "status")) return tell_status(control, fd);
   if (is(command, "python")) return run_python(control, fd, command);
+  if (fd == control->master && is(command, "end")) {
+    control->over = true;
+    return say(control, fd, true, control->stays && dormant.load(std::memory_order_acquire) ? "stays" : "leaves");
+  }
   if (fd != control->master) return say(control, fd, false, "another attach is under way");
   const char* why = "";
   if (is(command, "begin")) {
@@ -129,10 +133,6 @@ bool obey(Control* control, int fd) {
   if (is(command, "stop")) {
     control->visit.stop();
     return tell_orders(control, fd);
-  }
-  if (is(command, "end")) {
-    control->over = true;
-    return true;
   }
   return say(control, fd, false, "unknown command");
 }
@@ -195,7 +195,7 @@ void* run(void* argument) {
   munmap(control, sizeof *control);
   forget_own_thread();
   taken.store(false, std::memory_order_release);
-  if (master >= 0) close(master);  // last: who waits for it knows that nothing is left
+  if (master >= 0) close(master);  // last: who waits for it knows that nothing is left but this thread's own end
   return nullptr;
 }
 

@@ -38,8 +38,9 @@ struct PoolPosition {
   log::SampleState state = log::SampleState::Running;  // Spinning or Imbalance when busy waiting
 };
 
-// Async-signal-safe. Where the calling thread is with respect to pools, when interrupted at `pc`.
-PoolPosition pool_position(uint64_t pc);
+// Async-signal-safe. Where the calling thread is with respect to pools, when interrupted at `pc`. `copy` is the thread's
+// own, for what the answer points to.
+PoolPosition pool_position(uint64_t pc, PoolOwner* copy);
 
 // Async-signal-safe. Asked after the owner's stack was walked: did it stay in the region all the time?
 // A worker that is done and waits at the region's end does not hold the owner back; on false the owner's

@@ -18,9 +18,6 @@ struct CodeRange {
 };
 CodeRange g_work, g_microtask;
 
-// A copy of the owner for a thread that waits at the region's end: the original may go away.
-thread_local PoolOwner t_owner_copy __attribute__((tls_model("initial-exec")));
-
 void find_range(const void* function, CodeRange* range) {
   const auto pc = reinterpret_cast<uint64_t>(function);
   uint64_t header, low, high;
@@ -47,11 +44,12 @@ const Region* foreign_region(const Region* region, uint32_t self) {
   return region;
 }
 
-void use_owner(const PoolOwner& owner, PoolPosition* position) {
+// `copy`: of the owner, for a thread that waits at the region's end: the original may go away.
+void use_owner(const PoolOwner& owner, PoolOwner* copy, PoolPosition* position) {
   if (owner.thread == kNoThread) return;  // opened by a thread that the agent does not know
-  t_owner_copy = owner;
-  if (owner.python_state) t_owner_copy.anchor = python_anchor(owner.python_state, owner.stack);
-  position->owner = &t_owner_copy;
+  *copy = owner;
+  if (owner.python_state) copy->anchor = python_anchor(owner.python_state, owner.stack);
+  position->owner = copy;
 }
 
 // The owners of the regions that the owner itself was working in: none of them can leave before us.
@@ -72,7 +70,7 @@ void use_outer(const Region* region, PoolPosition* position) {
 }
 
 // A thread that has done its part: the region's end barrier, or tasks that run there.
-void waiting_position(bool in_runtime, PoolPosition* position) {
+void waiting_position(bool in_runtime, PoolOwner* copy, PoolPosition* position) {
   const uint64_t number = t_pool.last_number;
   const Region* last = t_pool.last.load(std::memory_order_relaxed);
   if (in_runtime && t_pool.opened_number && is_open(t_pool.opened_number)) {
@@ -94,17 +92,17 @@ void waiting_position(bool in_runtime, PoolPosition* position) {
   if (!is_open(number) || owner.thread == current_thread_number()) return;
   if (!in_runtime) position->state = log::SampleState::Running;  // a task
   position->region = number;
-  use_owner(owner, position);
+  use_owner(owner, copy, position);
 }
 
 }  // namespace
 
-PoolPosition pool_position(uint64_t pc) {
+PoolPosition pool_position(uint64_t pc, PoolOwner* copy) {
   PoolPosition position;
   const bool in_runtime = pool_runtime_holds(pc);
   const Region* region = t_pool.region.load(std::memory_order_relaxed);
   if (region == nullptr) {
-    if (in_runtime || t_pool.worker) waiting_position(in_runtime, &position);
+    if (in_runtime || t_pool.worker) waiting_position(in_runtime, copy, &position);
     if (!position.owner) position.origin = current_origin(&position.origin_ticket);
     return position;
   }
@@ -117,7 +115,7 @@ PoolPosition pool_position(uint64_t pc) {
     position.origin = current_origin(&position.origin_ticket);
     return position;
   }
-  use_owner(foreign->owner, &position);
+  use_owner(foreign->owner, copy, &position);
   use_outer(foreign, &position);
   return position;
 }

@@ -103,7 +103,7 @@ void walk_all(Thread* thread, const Registers& registers, Found* found) {
     found->native = walk(registers, thread->stack, Anchor{}, thread->rules, true, thread->native, kMaxNativeFrames);
     return;
   }
-  PoolPosition& pool = found->pool = pool_position(registers.pc());
+  PoolPosition& pool = found->pool = pool_position(registers.pc(), &thread->pool_owner);
   void* python_state = python_thread_state();
   thread->python_state.store(python_state, std::memory_order_relaxed);
   Anchor anchor = pool.worker_anchor;

@@ -1,5 +1,8 @@
 // What a program says itself, by sonde/include/sonde.h: steps and regions.
+#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cstring>
@@ -25,7 +28,29 @@ struct OpenRegions {
   uint64_t start_ns[kDeepest];
   int64_t name[kDeepest];
 };
-thread_local OpenRegions t_open __attribute__((tls_model("initial-exec")));
+
+// A kilobyte for each thread that has regions, by a key: as a thread-local variable it would take most of the room that
+// a program which is attached to has left for all of ours (native/tls_room.py).
+pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
+pthread_key_t g_key;
+bool g_key_made = false;
+
+OpenRegions* open_regions() {
+  pthread_once(&g_key_once, [] {
+    g_key_made = pthread_key_create(&g_key, [](void* of) { munmap(of, sizeof(OpenRegions)); }) == 0;
+  });
+  if (!g_key_made) return nullptr;
+  if (void* const known = pthread_getspecific(g_key)) return static_cast<OpenRegions*>(known);
+  const int saved = errno;
+  void* const made = mmap(nullptr, sizeof(OpenRegions), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  OpenRegions* open = made == MAP_FAILED ? nullptr : static_cast<OpenRegions*>(made);
+  if (open && pthread_setspecific(g_key, open) != 0) {
+    munmap(open, sizeof *open);
+    open = nullptr;
+  }
+  errno = saved;
+  return open;
+}
 
 int64_t hash_of(const char* name, size_t length) {
   uint64_t hash = 14695981039346656037u;  // FNV-1a
@@ -75,19 +100,20 @@ SONDE_API void sonde_agent_step() {
 }
 
 SONDE_API void sonde_agent_region_begin(const char* name) {
-  sonde::OpenRegions& open = sonde::t_open;
-  if (open.depth++ >= sonde::kDeepest) return;
+  sonde::OpenRegions* const open = sonde::open_regions();
+  if (!open || open->depth++ >= sonde::kDeepest) return;
   const bool recorded = name && sonde::agent_sampling();
-  open.name[open.depth - 1] = recorded ? sonde::known_name(name) : 0;
-  open.start_ns[open.depth - 1] = sonde::mono_ns();
+  open->name[open->depth - 1] = recorded ? sonde::known_name(name) : 0;
+  open->start_ns[open->depth - 1] = sonde::mono_ns();
 }
 
 SONDE_API void sonde_agent_region_end() {
-  sonde::OpenRegions& open = sonde::t_open;
-  if (open.depth == 0) return;
-  if (--open.depth >= sonde::kDeepest || open.name[open.depth] == 0) {
+  sonde::OpenRegions* const regions = sonde::open_regions();
+  if (regions && regions->depth == 0) return;
+  if (!regions || --regions->depth >= sonde::kDeepest || regions->name[regions->depth] == 0) {
     sonde::count_loss(sonde::Loss::EventNotWritten);
     return;
   }
-  sonde::write_event(sonde::Event::Region, open.start_ns[open.depth], sonde::mono_ns(), open.name[open.depth]);
+  const unsigned at = regions->depth;
+  sonde::write_event(sonde::Event::Region, regions->start_ns[at], sonde::mono_ns(), regions->name[at]);
 }

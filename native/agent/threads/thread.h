@@ -11,6 +11,7 @@
 #include "common/histogram.h"
 #include "core/options.h"
 #include "log/format.h"
+#include "pools/owner.h"
 #include "pools/trail.h"
 #include "python/frames.h"
 #include "sample/ring.h"
@@ -95,6 +96,7 @@ struct Thread {
   NativeFrame* native = nullptr;      // scratch: the handler must not need much stack
   NativeFrame* owner_native = nullptr;
   PythonFrame* python = nullptr;
+  PoolOwner pool_owner;               // scratch: of the region that it works in
   Ring ring;
   RegionTrail trail[2];               // of the parallel regions that it opened last, in turn
   uint32_t trails = 0;                // how many it has left

@@ -9,12 +9,15 @@ import os
 import socket
 import stat
 import time
+from glob import glob
 from pathlib import Path
 
 from sonde.errors import EnvironmentLacks
 
 PLACES = ("/tmp", "/dev/shm")
 ANSWER_WITHIN_S = 30.0
+OWN_THREAD = "sonde-attach"  # native/agent/attach/control.cpp
+THREAD_ENDS_WITHIN_S = 1.0
 
 
 class Refused(EnvironmentLacks):
@@ -50,6 +53,24 @@ def _inner_pid(pid: int) -> int:
         if line.startswith("NSpid:"):
             return int(line.split()[-1])
     return pid
+
+
+def _has_ended(pid: int) -> bool:
+    """Wait until the agent's own thread is gone from the process: it still has to be taken down by libc and kernel."""
+    own = [task for task in glob(f"/proc/{pid}/task/*") if _name_of(task) == OWN_THREAD]
+    end = time.monotonic() + THREAD_ENDS_WITHIN_S
+    while any(_name_of(task) == OWN_THREAD for task in own):
+        if time.monotonic() >= end:
+            return False
+        time.sleep(0.001)
+    return True
+
+
+def _name_of(task: str) -> str:
+    try:
+        return Path(task, "comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
 
 
 class Channel:
@@ -94,14 +115,16 @@ class Channel:
             raise Refused(f"process {self.pid}: {text}")
         return text
 
-    def leave(self) -> None:
-        """Tell the agent to go, and wait until nothing of it is left."""
+    def leave(self) -> bool:
+        """Tell the agent to go, and wait until nothing of it is left. False: its thread has not ended in time."""
+        stays = False
         try:
-            self._socket.sendall(b"end 0 0\n")
+            stays = self.ask("end") == "stays"  # one that sleeps: its thread is the program's for good
             self._socket.recv(1)  # it closes when its thread is about to end
-        except OSError:
+        except (OSError, HungUp, Refused):
             pass
         self.close()
+        return stays or _has_ended(self.pid)
 
     def close(self) -> None:
         self._socket.close()

@@ -18,6 +18,7 @@ from sonde import native
 from sonde.errors import EnvironmentLacks, InputError, SondeError
 from sonde.record.outside.apart import Failed, apart
 
+ROOM = "glibc.rtld.optional_static_tls=2048"  # bytes; without it 512
 LIMIT_MS = 20_000  # for the agent to be loaded: the program may hold the loader's lock for a while
 
 
@@ -158,4 +159,8 @@ def _refusal(pid: int, outcome: Outcome, error: int, text: str) -> SondeError:
         Outcome.TOOK_TOO_LONG: f"sonde dump {pid} shows what it does",
         Outcome.NO_THREAD_STOPS: f"sonde dump {pid} shows where",
     }
-    return EnvironmentLacks(f"process {pid} cannot be attached to: {said}", hints.get(outcome))
+    hint = hints.get(outcome)
+    if outcome is Outcome.NOT_LOADED and "static TLS block" in text:
+        said = "its libraries have used up the room for thread-local variables that libraries get which come later"
+        hint = f"start it with GLIBC_TUNABLES={ROOM} (glibc 2.33 or newer), or with sonde run --dormant"
+    return EnvironmentLacks(f"process {pid} cannot be attached to: {said}", hint)

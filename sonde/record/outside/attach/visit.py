@@ -170,7 +170,8 @@ class Visit:
             answer, stop_ms = set_stacks(self.pid, orders)
             self.cost.stop_ms = max(self.cost.stop_ms, stop_ms)
             channel.ask("done", answer)
-            channel.leave()
+            if not channel.leave():
+                self.notes.append("the agent's own thread has not ended yet; it does nothing any more")
         except HungUp:
             channel.close()
         finally:
