@@ -12,12 +12,14 @@ The cycles are in tests/live/attach_cycles.py; tests/live/test_attach.py runs th
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -135,15 +137,22 @@ def main() -> int:
             print(one)
         print(write("attach", {"quality": [asdict(one) for one in found]}))
         return 0
-    outcomes = []
+    outcomes: list[dict[str, Any]] = []
+    unharmed = True
     for kind in options.kinds:
         if not is_possible(kind):
             print(f"{kind:<10} left out: what it needs is not installed")
             continue
-        outcomes.append(campaign(kind, options.cycles, options.seconds))
-        print(line_of(outcomes[-1]), flush=True)
-    print(write("attach", {"outcomes": [asdict(one) for one in outcomes]}))
-    return 0 if all(one.is_unharmed for one in outcomes) else 1
+        before = os.getloadavg()[0]
+        outcome = campaign(kind, options.cycles, options.seconds)
+        stops = np.quantile(outcome.stop_ms or [0.0], (0.5, 0.99)).tolist()
+        load = {"before": before, "after": os.getloadavg()[0]}
+        outcomes.append({**asdict(outcome), "stop_median_ms": stops[0], "stop_p99_ms": stops[1], "load": load})
+        unharmed &= outcome.is_unharmed
+        print(line_of(outcome), f"load {before:.1f} to {load['after']:.1f}", flush=True)
+        written = write("attach", {"outcomes": outcomes})  # hours may be lost otherwise
+    print(written if outcomes else "nothing was run")
+    return 0 if unharmed else 1
 
 
 if __name__ == "__main__":
