@@ -147,7 +147,9 @@ def main() -> int:
         outcome = campaign(kind, options.cycles, options.seconds)
         stops = np.quantile(outcome.stop_ms or [0.0], (0.5, 0.99)).tolist()
         load = {"before": before, "after": os.getloadavg()[0]}
-        outcomes.append({**asdict(outcome), "stop_median_ms": stops[0], "stop_p99_ms": stops[1], "load": load})
+        outcomes.append(
+            {**asdict(outcome), "stop_median_ms": stops[0], "stop_p99_ms": stops[1], "load": load}
+        )
         unharmed &= outcome.is_unharmed
         print(line_of(outcome), f"load {before:.1f} to {load['after']:.1f}", flush=True)
         written = write("attach", {"outcomes": outcomes})  # hours may be lost otherwise
