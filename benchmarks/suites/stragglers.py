@@ -32,7 +32,7 @@ KINDS = {
     "loader": ("loading",),
     "disk": ("io",),
     "neighbour": ("taken",),
-    "quota": ("taken",),
+    "quota": ("quota",),
 }
 LINES = {
     "sleep": "time.sleep(LATE_S)  # planted",

@@ -35,6 +35,7 @@ WORDS = {
     "gc": "garbage collection",
     "taken": "ready but off the CPU (other programs, or a CPU quota)",
     "allocation": "allocation and page faults",
+    "quota": "ready but off the CPU (a CPU quota)",
     "unseen": "time that no sample saw",
 }
 
@@ -125,9 +126,11 @@ def cause_of(
     judged: Sliced,
     thread_of: dict[int, int],
     late_ns: float = 0.0,
+    in_transfers: Array | None = None,
 ) -> Cause:
     """`late_rank`: the row in `shared`; `calls`: columns it entered last; `thread_of`: row → its stepping thread.
-    `late_ns`: what is to be explained, per unit."""
+    `late_ns`: what is to be explained, per unit. `in_transfers`: per row, what was taken from the threads that carry
+    its data, per unit."""
     cells: dict[int, Cells] = {}
     for row, thread in thread_of.items():
         found = account_of(samples, threads, judged, thread, approaches(shared, row, calls), "step", units)
@@ -135,6 +138,8 @@ def cause_of(
         for one in found.slices:
             place = NOBODY if one.kind == "taken" else one.place
             sums[place, one.kind] = sums.get((place, one.kind), 0.0) + one.ns
+        if in_transfers is not None and in_transfers[row] > 0:
+            sums[NOBODY, "taken"] = sums.get((NOBODY, "taken"), 0.0) + float(in_transfers[row])
         cells[row] = sums
     mine = cells.get(late_rank, {})
     others = [sums for row, sums in cells.items() if row != late_rank]

@@ -7,13 +7,14 @@ Enters: a function that gives tables by name. Leaves: `Job`, the one object behi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from sonde.analyze.account.slices import sliced
 from sonde.analyze.ranks.cause import Cause, cause_of
+from sonde.analyze.ranks.held import QUOTA, Held, held, throttled_ns
 from sonde.analyze.ranks.lateness import Lateness, lateness, spread
 from sonde.analyze.ranks.messages import Messages, messages
 from sonde.analyze.ranks.replay import replay
@@ -106,9 +107,13 @@ class Job:
         return step_reports(self.table("marks"), self.table("samples"), self.table("threads"))
 
     @cached_property
+    def held(self) -> Held:
+        return held(self.shared, self.table("samples"), self.table("threads"), self.rank_of)
+
+    @cached_property
     def lateness(self) -> Lateness:
         return lateness(
-            self.shared, self.table("collectives"), self.table("marks"), self.reports, self.rank_of
+            self.shared, self.held, self.table("collectives"), self.table("marks"), self.reports, self.rank_of
         )
 
     @cached_property
@@ -145,7 +150,12 @@ class Job:
         judged = sliced(index, samples, self.threads.get(row, -1))
         units = max(len(heavy), 1)
         late_ns = float(found.late_ns[row, heavy].mean())
-        cause = cause_of(self.shared, row, calls, units, samples, threads, judged, self.threads, late_ns)
+        in_transfers = self.held.taken_ns[:, np.isin(found.step_of_call, heavy)].sum(axis=1) / units
+        cause = cause_of(
+            self.shared, row, calls, units, samples, threads, judged, self.threads, late_ns, in_transfers
+        )
+        if cause.kind == "taken" and self._stood_still_ns(row) >= QUOTA * late_ns * units:
+            cause = replace(cause, kind="quota")
         return LateRank(
             found.late_rank,
             found.pattern,
@@ -160,6 +170,15 @@ class Job:
             without_ns,
         )
 
+    def _stood_still_ns(self, row: int) -> float:
+        """By how much longer the quota of this rank's control group stopped it than the others theirs."""
+        own = {
+            self.shared.ranks.index(rank): throttled_ns(self.table("marks"), process)
+            for process, rank in self.rank_of.items()
+            if rank in self.shared.ranks
+        }
+        return own.get(row, 0.0) - float(np.median([ns for at, ns in own.items() if at != row] or [0.0]))
+
     def _without(self, row: int) -> tuple[float, float | None]:
         """Mean step as measured, and by replay with this rank never later than the median of the others."""
         found, shared = self.lateness, self.shared
@@ -167,10 +186,11 @@ class Job:
         shorter = np.zeros(shared.queued.shape)
         last = np.flatnonzero(shared.last == row)
         shorter[row, last] = np.maximum(shared.lead_ns[last], 0)
+        transfer = np.where(self.held.row == row, self.held.ns, 0.0)
         total = before = after = 0.0
         covered: list[float] = []
         for calls in _stretches(found.step_of_call):
-            one = replay(shared, shorter, calls)
+            one = replay(shared, shorter, transfer, calls)
             total += one.measured_ns
             before += one.unchanged_ns
             after += one.changed_ns

@@ -1,7 +1,8 @@
 """Who comes late to collectives, in which steps, and whether it is always the same rank.
 
 Enters: `Shared` and the steps of all ranks. Leaves: `Lateness`. In a step, a rank is late by the sum over the
-collectives that it entered last of (its moment − median moment of the others). A step counts as late when that is at
+collectives that it entered last of (its moment − median moment of the others), and over those whose transfer it held
+up (`sonde.analyze.ranks.held`). A step counts as late when that is at
 least a twentieth of the mean step for some rank, and no trifle beside what the worst is late. A rank is named when,
 of the late steps, it has at least two thirds, more than chance would give it (binomial, 1 %), and its lateness is at
 least 5 % of all steps together; otherwise lateness of 5 % or more is random: the late rank changes.
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sonde.analyze.ranks.held import Held
 from sonde.analyze.ranks.shared import Shared
 from sonde.analyze.steps.program import StepReport
 from sonde.columns import Array, Table
@@ -43,7 +45,12 @@ class Lateness:
 
 
 def lateness(
-    shared: Shared, calls: Table, marks: Table, reports: list[StepReport], rank_of: dict[int, int]
+    shared: Shared,
+    held_up: Held,
+    calls: Table,
+    marks: Table,
+    reports: list[StepReport],
+    rank_of: dict[int, int],
 ) -> Lateness:
     """`rank_of`: process → rank; `reports`: the steps of all processes."""
     mine = {rank_of[r.process]: r for r in reports if rank_of.get(r.process, -1) in shared.ranks}
@@ -65,6 +72,7 @@ def lateness(
     inside = np.flatnonzero(step_of_call >= 0)
     lead, last, waits = shared.lead_ns, shared.last, shared.waiting_ns
     np.add.at(late, (last[inside], step_of_call[inside]), np.maximum(lead[inside], 0))
+    np.add.at(late, (held_up.row[inside], step_of_call[inside]), held_up.ns[inside])
     for row in range(len(shared.ranks)):
         waiting[row] = np.bincount(step_of_call[inside], waits[row, inside], count)[:count]
     lengths = np.array(

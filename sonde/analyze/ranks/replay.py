@@ -1,9 +1,9 @@
 """What a step would take if a rank came no later than the others: its collectives, replayed.
 
-Enters: `Shared`, and how much shorter each rank's way to each collective is to be. Leaves: the length of the whole, as
-measured and as replayed. The model: a rank's way to a collective begins where its thread was released by the one before
-(its end, or, where the next was asked for before that, the moment of asking); a collective ends on a rank the same time
-after its last member came as it did when it was measured.
+Enters: `Shared`, how much shorter each rank's way to each collective is to be, and each transfer. Leaves: the length of
+the whole, as measured and as replayed. The model: a rank's way to a collective begins where its thread was released by
+the one before (its end, or, where the next was asked for before that, the moment of asking); a collective ends on a
+rank the same time after its last member came as it did when it was measured.
 """
 
 from __future__ import annotations
@@ -25,15 +25,18 @@ class Replay:
     changed_ns: float
 
 
-def replay(shared: Shared, shorter_ns: Array, calls: Array) -> Replay:
-    """Replay `calls` (columns of `shared`, by time) with ways cut by `shorter_ns` (ranks × calls of `shared`)."""
+def replay(shared: Shared, shorter_ns: Array, transfer_ns: Array, calls: Array) -> Replay:
+    """Replay `calls` (columns of `shared`, by time) with ways cut by `shorter_ns` (ranks × calls of `shared`).
+
+    `transfer_ns`: what the transfers are cut by (calls)."""
     if len(calls) < 2:
         return Replay(0.0, 0.0, 0.0)
     measured = float(shared.end[:, calls].max() - shared.last_ns[calls[0]])
-    return Replay(measured, _run(shared, np.zeros_like(shorter_ns), calls), _run(shared, shorter_ns, calls))
+    unchanged = _run(shared, np.zeros_like(shorter_ns), np.zeros_like(transfer_ns), calls)
+    return Replay(measured, unchanged, _run(shared, shorter_ns, transfer_ns, calls))
 
 
-def _run(shared: Shared, shorter: Array, calls: Array) -> float:
+def _run(shared: Shared, shorter: Array, transfer: Array, calls: Array) -> float:
     ranks = len(shared.ranks)
     member, queued, end, last = shared.member, shared.queued, shared.end, shared.last_ns
     before = np.full(ranks, -1, np.int64)  # the call before, per rank
@@ -53,7 +56,8 @@ def _run(shared: Shared, shorter: Array, calls: Array) -> float:
             new_queued[rank, call] = base + max(way - shorter[rank, call], 0.0)
         here = member[:, call]
         arrival = new_queued[here, call].max()
-        new_end[here, call] = arrival + (end[here, call] - last[call])
+        lasted = end[here, call] - last[call]
+        new_end[here, call] = arrival + np.maximum(lasted - transfer[call], np.minimum(lasted, 0))
         before[here] = call
     final = calls[-1]
     return float(

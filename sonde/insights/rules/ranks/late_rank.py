@@ -21,6 +21,7 @@ FIXES = {
     "io": "# write from another thread or less often, or let every rank write its share",
     "gc": "# gc.disable() before the loop, gc.collect() every some hundred steps on all ranks at once",
     "taken": "# give that rank CPUs of its own: taskset -c / torchrun --numa-binding, or a larger CPU quota",
+    "quota": "# a larger CPU quota for that rank: cpu.max of its control group, resources.limits.cpu of its pod",
 }
 
 
@@ -60,8 +61,9 @@ def _evidence(late: LateRank) -> Iterator[Evidence]:
         f"it came last to {late.last_in} of the {late.of_calls} collectives of those steps",
     )
     if late.cause.kind:
+        inside = " and in them" if late.cause.kind in ("taken", "quota") else ""
         yield Evidence(
-            f"on its way to them it spent {late.cause.mine_ns / 1e6:.1f} ms a step in {late.cause.words}, "
+            f"on its way to them{inside} it spent {late.cause.mine_ns / 1e6:.1f} ms a step in {late.cause.words}, "
             f"the others {late.cause.others_ns / 1e6:.1f} ms",
             "line" if place.line > 0 else "fact",
             place.function,
