@@ -84,6 +84,7 @@ PRIMITIVES = Kind("PID.primitives.log")  # lines of oneDNN and MKL: native/lines
 
 # C++ programs: native/agent/steps
 NATIVE_EVENTS = Kind("PID.native.bin")
+PLACES = Kind("PID.places.tsv")  # Python code that asked for collectives: native/agent/steps/asked_from.h
 NATIVE_SETTINGS = Kind("PID.native.json")
 REGION_NAMES = Kind("PID.names.tsv")
 

@@ -1,8 +1,8 @@
 """Give each collective the step that it was queued in, and the line that asked for it.
 
-The line is the user's innermost one on the stacks that were sampled on the calling thread while the collective was
-under way. Collectives too short for a sample get the line of those at the same place of other steps: as many calls
-after the start of the step, with the same kind and size.
+The agent notes the line where Python code asks. Where it does not, the line is the user's innermost one on the stacks
+that were sampled on the calling thread while the collective was under way. Collectives too short for a sample get the
+line of those at the same place of other steps: as many calls after the start of the step, with the same kind and size.
 """
 
 from __future__ import annotations
@@ -30,10 +30,18 @@ def with_collective_places(tables: Mapping[str, Table]) -> dict[str, Table]:
     frames = tables["frames"]
     row = _frames(calls, tables["samples"], StackIndex(frames, tables["stacks"]))
     files, lines = frames.text("file").tolist(), frames.array("line")
+    noted_file, noted_line = calls.text("file").tolist(), calls.array("line")
+    known = noted_line > 0
+    sampled = np.where(row >= 0, lines[np.maximum(row, 0)], -1)
     return {
         "collectives": calls.with_columns(
-            file=Text.of([files[r] if r >= 0 else None for r in row.tolist()]),
-            line=np.where(row >= 0, lines[np.maximum(row, 0)], -1).astype(np.int32),
+            file=Text.of(
+                [
+                    noted if told else files[r] if r >= 0 else None
+                    for told, noted, r in zip(known.tolist(), noted_file, row.tolist(), strict=True)
+                ]
+            ),
+            line=np.where(known, noted_line, sampled).astype(np.int32),
         )
     }
 

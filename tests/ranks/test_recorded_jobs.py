@@ -138,7 +138,11 @@ dist.destroy_process_group()
 
 
 def planted_line(program: str) -> int:
-    return next(i for i, line in enumerate(program.splitlines(), 1) if "# the planted line" in line)
+    return line_with("# the planted line", program)
+
+
+def line_with(text: str, program: str = SLEEPER) -> int:
+    return next(i for i, line in enumerate(program.splitlines(), 1) if text in line)
 
 
 def collectives_of(recording: Recording, rank: int) -> Counter[tuple[str, int]]:
@@ -158,6 +162,12 @@ def test_a_sleeping_rank_is_named_with_its_line_and_every_collective_is_counted(
         # 32 x 8 floats of gradients and 4 floats of ours, as often as the program says.
         assert found["all_reduce", 1024] + found["all_reduce", 16] == own_count(tmp_path, rank)["all_reduce"]
         assert found["all_reduce", 1024] == found["all_reduce", 16] == 60
+    calls = recording.table("collectives")
+    calls = calls.take(calls.text("kind").equals("all_reduce"))
+    asked = Counter(zip(calls.array("bytes").tolist(), calls.array("line").tolist(), strict=True))
+    # Each has its line, whether a sample fell into it or not: of a bucket that of backward.
+    assert asked == {(1024, line_with(".backward()")): 120, (16, line_with("dist.all_reduce(value)")): 120}
+    assert {Path(file or "").name for file in calls.text("file").tolist()} == {"train.py"}
     job = Job(recording.table)
     assert (job.ranks, job.world_size, job.missing) == ((0, 1), 2, ())
     shared = job.shared

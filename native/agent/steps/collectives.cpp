@@ -4,6 +4,7 @@
 //   Made     b = OpType | scalar type << 8 | number in its group << 16; of send and receive the peer's rank instead
 //   Size     b = bytes of what goes in (receive: comes out)
 //   Queued   b = address of the group, by the thread that asked
+//   From     b = number of the Python code that asked (steps/asked_from.h)
 //   Ran      by gloo's thread; end = start until it has ended, so of a job that hangs it says what runs. It has ended
 //            before gloo tells the threads that wait for it: on a busy machine they run first, and this thread later
 //   Waited   by the thread that waited; for send and receive, which no thread runs, this is their end
@@ -13,6 +14,7 @@
 #include <optional>
 
 #include "common/clock.h"
+#include "steps/asked_from.h"
 #include "steps/event_log.h"
 #include "steps/interpose.h"
 #include "steps/unprofiled.h"
@@ -32,6 +34,11 @@ void note(sonde::Event code, const void* work, int64_t b) {
   const uint64_t now = sonde::mono_ns();
   sonde::EventRecord* record = sonde::write_event(code, now, now, reinterpret_cast<int64_t>(work));
   if (record) record->b = b;
+}
+
+void note_from(const void* work) {
+  const int64_t place = sonde::asked_from();
+  if (place) note(sonde::Event::CollectiveFrom, work, place);
 }
 
 // std::vector<at::Tensor>; a tensor is one pointer.
@@ -120,6 +127,7 @@ class CollectiveQueued {
  public:
   CollectiveQueued(const void* work, const void* group) {
     note(Event::CollectiveQueued, work, reinterpret_cast<int64_t>(group));
+    note_from(work);
   }
   ~CollectiveQueued() {}
 };
@@ -169,6 +177,7 @@ class Message {
   ~Message() {
     note_made(*result_, operation_, peer_, content_);
     note(Event::CollectiveQueued, *result_, reinterpret_cast<int64_t>(group_));
+    note_from(*result_);
   }
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;

@@ -25,6 +25,7 @@ enum class Event : int64_t {
   CollectiveWaited = 14,
   CollectiveMade = 15,
   CollectiveSize = 16,
+  CollectiveFrom = 17,
 };
 
 struct EventRecord {

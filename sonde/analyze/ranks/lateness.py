@@ -2,10 +2,10 @@
 
 Enters: `Shared` and the steps of all ranks. Leaves: `Lateness`. In a step, a rank is late by the sum over the
 collectives that it entered last of (its moment − median moment of the others), and over those whose transfer it held
-up (`sonde.analyze.ranks.held`). A step counts as late when that is at
-least a twentieth of the mean step for some rank, and no trifle beside what the worst is late. A rank is named when,
-of the late steps, it has at least two thirds, more than chance would give it (binomial, 1 %), and its lateness is at
-least 5 % of all steps together; otherwise lateness of 5 % or more is random: the late rank changes.
+up (`sonde.analyze.ranks.held`). A step counts as late when that is at least a twentieth of the mean step for some rank,
+and no trifle beside what the worst is late. A rank is named when, of the late steps, it has at least two thirds, more
+than chance would give it (binomial, 1 %), and its lateness is at least 5 % of all steps together and well above that of
+the others; otherwise lateness of 5 % or more is random: the late rank changes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ MOSTLY = 2 / 3
 RATHER = 1 / 4  # of what the worst is late in its latest steps: less than that is jitter
 VERY = 5.0  # short steps: so late is no rank by jitter
 CHANCE = 0.01
+BEYOND = 3.0  # times what the others cause: a busy machine makes every rank late, and never all alike
 FEWEST = 5  # late steps; with fewer nothing is told from chance
 MAD_TO_SIGMA = 1.4826
 
@@ -112,6 +113,7 @@ def _judge(ranks: tuple[int, ...], late: Array, step_ns: Array) -> tuple[int, st
             times >= MOSTLY * above.sum()
             and _binomial_tail(times, int(above.sum()), 1 / len(ranks)) < CHANCE
             and caused[best] >= MIN_SHARE * whole
+            and caused[best] >= BEYOND * float(np.median(np.delete(caused, best)))
         ):
             share = float((late[best] >= bar).mean())
             return ranks[best], "every step" if share >= 0.9 else "some steps", above

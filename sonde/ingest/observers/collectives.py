@@ -1,25 +1,29 @@
 """raw/PID.native.bin and the groups that a process noted → rows of `groups` and `collectives`.
 
-In: the agent's records of each collective (native/agent/steps/collectives.cpp) and the lines of groups in the log of
-marks. Out: one row per collective, send or receive, in the order in which they were asked for. A work's address is used
-again once it is freed, so records belong to the last `Made` of their address before them.
+In: the agent's records of each collective (native/agent/steps/collectives.cpp), the Python code that asked for them
+(native/agent/steps/asked_from.h) and the lines of groups in the log of marks. Out: one row per collective, send or
+receive, in the order in which they were asked for. A work's address is used again once it is freed, so records belong
+to the last `Made` of their address before them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sonde import rawfolder
 from sonde.columns import Array, Table, Text
 from sonde.ingest.observers import events as event_files
 from sonde.ingest.observers.events import Events
+from sonde.ingest.observers.places import Line, lines_of_places
 from sonde.ingest.observers.roster import Roster
 from sonde.record.inside.events import (
+    COLLECTIVE_FROM,
     COLLECTIVE_MADE,
     COLLECTIVE_QUEUED,
     COLLECTIVE_RAN,
@@ -58,6 +62,7 @@ class Calls:
     start_ns: Array
     end_ns: Array
     waited_ns: Array
+    line: list[Line | None]  # that asked
 
     def __len__(self) -> int:
         return len(self.tid)
@@ -89,11 +94,12 @@ class Noted:
 
 def read(path: Path) -> Calls:
     """The collectives in one log, of a process that ended in any way or still runs."""
-    return calls_of(event_files.read(path, COLLECTIVES))
+    places = path.with_name(rawfolder.PLACES.name(int(path.name.partition(".")[0])))
+    return calls_of(event_files.read(path, COLLECTIVES), lines_of_places(places))
 
 
-def calls_of(events: Events) -> Calls:
-    """One row per `Made`, in the order in which the program asked."""
+def calls_of(events: Events, lines: Mapping[int, Line] | None = None) -> Calls:
+    """One row per `Made`, in the order in which the program asked. `lines`: of places by their number."""
     made = np.flatnonzero(events.code == COLLECTIVE_MADE)
     made = made[np.argsort(events.start_ns[made], kind="stable")]
     packed = events.b[made]
@@ -101,6 +107,8 @@ def calls_of(events: Events) -> Calls:
     message = np.isin(operation, (SEND, RECEIVE, RECEIVE_ANY))
     queue, size = _of(made, events, COLLECTIVE_QUEUED), _of(made, events, COLLECTIVE_SIZE)
     ran, waited = _of(made, events, COLLECTIVE_RAN), _of(made, events, COLLECTIVE_WAITED)
+    came = _of(made, events, COLLECTIVE_FROM)
+    from_place = np.where(came >= 0, events.b[came], 0).tolist()
     queued_ns = np.where(queue >= 0, events.start_ns[queue], events.start_ns[made])
     address = np.where(queue >= 0, events.b[queue], -1)
     over = (ran >= 0) & (events.end_ns[ran] > events.start_ns[ran])
@@ -118,6 +126,7 @@ def calls_of(events: Events) -> Calls:
         start_ns=start_ns,
         end_ns=end_ns,
         waited_ns=np.where(waited >= 0, (events.end_ns - events.start_ns)[waited], -1),
+        line=[(lines or {}).get(place) for place in from_place],
     )
 
 
@@ -217,4 +226,6 @@ def _table(process: int, calls: Calls, of_address: dict[int, int], first: int, r
         start_ns=calls.start_ns,
         end_ns=calls.end_ns,
         waited_ns=calls.waited_ns,
+        file=Text.of([line.file if line else None for line in calls.line]),
+        line=[line.number if line else -1 for line in calls.line],
     )
