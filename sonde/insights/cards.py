@@ -50,9 +50,11 @@ def completed(subject: Subject, rules: Sequence[Rule], finding: Finding) -> Find
                 int(np.bincount(part.code[finding.claim], subject.host.weight[finding.claim]).argmax())
             ]
             place = Place(insight.file, insight.line, "")
-            insight = replace(
-                insight, way=way_of(signs_of(subject, finding.claim, insight.work, role, place)).name
-            )
+            way = way_of(signs_of(subject, finding.claim, insight.work, role, place))
+            insight = replace(insight, way=way.name)
+            if way.name != declared and way.fix and place.line > 0:
+                at = f"{place.file.rpartition('/')[2]}:{place.line}"
+                insight = replace(insight, why=way.why, fix=way.fix.format(place=at))
     insight = _by_evidence(insight)
     if subject.unit == "run":
         insight = _of_the_run(insight)

@@ -16,6 +16,7 @@ from sonde.analyze.samples.stack_index import Mask
 from sonde.columns import Array
 from sonde.insights.line_facts import LineFacts
 from sonde.insights.model import NotEnough
+from sonde.insights.roles import roles
 from sonde.insights.source_facts import FileFacts
 from sonde.insights.subject import Subject
 from sonde.insights.ways import FEWEST_TURNS, Signs
@@ -26,6 +27,13 @@ _INITIALISES = r"(^|\.)(__init__|reset_parameters)$"
 LEAST_CUT = 4.0  # a piece this much smaller than the whole
 CONVERTS = ("tensor", "as_tensor", "array", "asarray", "FloatTensor", "LongTensor", "Tensor")
 READS = ("open", "read_text", "read_bytes", "read_csv", "load", "safe_load", "getline")
+TAKES_OUT = ("item", "tolist")
+NUMBER_OF_TEXT = (
+    r"^(_?Py_dg_strtod|_?PyOS_ascii_strtod|PyOS_string_to_double|PyFloat_FromString|PyLong_From(String|UnicodeObject)"
+    r"|_match_number_\w+)$"
+)
+PARSES = NUMBER_OF_TEXT + r"|^(scan_once_\w+|_parse_(array|object)_\w+|Reader_iternext|parse_process_char)$"
+MOST_PARSED = 0.5  # of some time
 NO_FACTS = FileFacts()
 _PRODUCT = r"^aten::(mm|addmm|bmm|matmul|linear|einsum)$"
 _PIECE = r"^aten::(select|slice|narrow|index|gather|index_select)$"
@@ -63,7 +71,30 @@ def signs_of(subject: Subject, claim: Mask, kind: str, role: str, place: Place) 
         builds=_builds(subject, claim),
         permutes="aten::randperm" in names,
         one_hot="aten::one_hot" in names and any(re.match(_PRODUCT, n) for n in names),
+        numbers=bool(called & set(TAKES_OUT)),
+        parses=_parses(subject, claim),
+        told=role == "after" and _told(subject, claim),
+        looks_up=place.line in _text_of(subject, place).looks_up,
+        needed=role == "after" and not len(subject.steady_marks("phase", "optimizer")),
     )
+
+
+def _parses(subject: Subject, claim: Mask) -> bool:
+    """Whether most of the time is spent in making numbers and what holds them out of text."""
+    weight = subject.host.weight
+    parsing = subject.host_with(PARSES, layer="^native$") & claim
+    return float(weight[parsing].sum()) >= MOST_PARSED * float(weight[claim].sum())
+
+
+def _told(subject: Subject, claim: Mask) -> bool:
+    """Whether the line of the loop that these samples belong to makes something only people read."""
+    site = roles(subject).site[claim]
+    if not (site >= 0).any():
+        return False
+    row = int(np.bincount(site[site >= 0], subject.host.weight[claim][site >= 0]).argmax())
+    frames = subject.stacks.frames
+    facts = subject.source_facts.get(frames.text("file")[row] or "", NO_FACTS)
+    return int(frames.array("line")[row]) in facts.told
 
 
 def _again(subject: Subject, at: tuple[str, int], role: str) -> bool:

@@ -11,6 +11,7 @@ import warnings
 from dataclasses import dataclass, field
 
 from sonde.columns import Table
+from sonde.insights.source_told import drawing_functions, told_lines
 
 MOST_BYTES = 2_000_000
 
@@ -22,6 +23,11 @@ class FileFacts:
     cut: frozenset[int] = frozenset()  # a fresh result of which only a piece is kept: f(x)[i]
     unused: frozenset[int] = frozenset()  # what the line makes has a name that nobody reads
     keeps: frozenset[int] = frozenset()  # in a loop, something is added to a list without detach or item
+    told: frozenset[int] = (
+        frozenset()
+    )  # in a loop, what the line makes is printed, or read after the loop, and no more
+    looks_up: frozenset[int] = frozenset()  # a container is made to use one element of it: dict(pairs)[name]
+    draws: frozenset[str] = frozenset()  # functions that draw random numbers, or may
     calls: dict[str, tuple[int, ...]] = field(default_factory=dict)  # last part of the called name → lines
 
 
@@ -88,7 +94,41 @@ def _facts(tree: ast.Module) -> FileFacts:
         for made_by in names.get(name, ()):
             calls.setdefault(made_by, set()).add(line)
     called = {name: tuple(sorted(lines)) for name, lines in calls.items()}
-    return FileFacts(frozenset(cut), frozenset(unused), frozenset(keeps), called)
+    looks_up = {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.expr) and _looks_up(node)
+        for line in _span(node)
+    }
+    return FileFacts(
+        frozenset(cut),
+        frozenset(unused),
+        frozenset(keeps),
+        frozenset(told_lines(tree)),
+        frozenset(looks_up),
+        frozenset(drawing_functions(tree)),
+        called,
+    )
+
+
+def _looks_up(node: ast.expr) -> bool:
+    """`dict(pairs)[name]`, `name in list(names)`, `list(names).index(name)`: made of something, for one element."""
+
+    def container(made: ast.expr) -> bool:
+        return (
+            isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and made.func.id in _CONTAINERS
+        ) and bool(made.args)
+
+    if isinstance(node, ast.Subscript):
+        return not isinstance(node.slice, (ast.Slice, ast.Constant)) and container(node.value)
+    if isinstance(node, ast.Compare):
+        return isinstance(node.ops[-1], (ast.In, ast.NotIn)) and container(node.comparators[-1])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in ("index", "count", "get") and container(node.func.value)
+    return False
+
+
+_CONTAINERS = frozenset({"dict", "list", "tuple", "set", "frozenset", "sorted"})
 
 
 def _makes(node: ast.expr) -> bool:

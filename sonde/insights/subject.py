@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +23,7 @@ from sonde.analyze.samples.stack_index import Mask
 from sonde.columns import Array, Table
 from sonde.insights.calls import Calls, window_calls
 from sonde.insights.caused import Caused, caused
+from sonde.insights.host_samples import Host as Host
 from sonde.insights.judged_steps import JudgedSteps
 from sonde.insights.line_facts import NOTHING_KNOWN, RAN_ONCE, LineFacts, Loop, line_facts, outer_loop
 from sonde.insights.model import Evidence, NotEnough, Saving
@@ -46,25 +46,6 @@ RECORD_SAMPLES = "too few samples in steady steps: run more steps, or record wit
 def too_few(seen: int) -> str:
     """Why there is no verdict."""
     return f"{RECORD_SAMPLES} ({seen} seen, {FEWEST_SAMPLES} needed)"
-
-
-@dataclass(frozen=True)
-class Host:
-    """Samples of the thread that makes the steps, within steady steps; preempted ones are left out."""
-
-    samples: Table
-    stack: Array  # row in `stacks`, -1 when unknown
-    weight: Array  # float ns
-    waiting: Mask
-    pool: Mask  # waiting for the other threads of its pool, busily or asleep
-    whole_ns: float  # that shares are of: without waits for the pool where other programs hold its cores
-    looks: float  # samples that the whole stands for
-    preempted_share: float  # of the thread's time, as if it had not been left out
-    unseen: float  # share of the steps' wall time in no sample: waits too short to be looked at
-    behind: Array  # kind of the other threads' work that a wait is for, -1: none (`waited_for.py`)
-
-    def __len__(self) -> int:
-        return len(self.stack)
 
 
 class Subject(JudgedSteps):

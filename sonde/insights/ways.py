@@ -43,11 +43,16 @@ BUILT_ONCE = replace(
     why="Modules are built, and their parameters filled, in every step. One that is kept needs no building.",
     fix="# {place}: build it once before the loop, and use it again; load other weights only when they change",
 )
+LOOKED_UP = replace(
+    ONCE,
+    why="A container is made anew for each element that is looked up in it. Made once, every look-up is cheap.",
+    fix="# {place}: make the container once, before the loop over the look-ups",
+)
 LESS_OFTEN = Way(
     "less often",
     (0.6, 1.0),
     "It is made after the update, or beside the model: if no step needs the result, it need not be made every time.",
-    "if step % 100 == 0:\n    ...  # {place}",
+    "if step % 100 == 0:  # only where no later step reads what it makes\n    ...  # {place}",
 )
 IN_BULK = Way(
     "in bulk",
@@ -80,6 +85,12 @@ OTHER_FORMAT = Way(
     (0.1, 1.0),
     "The data is moved into another layout, type or order before it can be used.",
     "# {place}: make the data in the form that its user needs: dtype, memory layout, sorted or packed indices",
+)
+WITHOUT_TEXT = replace(
+    OTHER_FORMAT,
+    won=(0.3, 1.0),
+    why="Numbers are read out of text, one by one. In a binary form they need no reading.",
+    fix="# {place}: keep and send numbers as bytes: numpy.save, torch.save, array.tobytes() and torch.frombuffer",
 )
 NOT_AT_ALL = Way(
     "not at all",
@@ -134,7 +145,7 @@ _IN_MODEL = {
     "native": ELSEWHERE,
     "arithmetic": PERHAPS_ONCE,
 }
-_FEEDING = {"python": ELSEWHERE, "native": ELSEWHERE, "dispatch": ELSEWHERE, "random": LESS_OFTEN}
+_FEEDING = dict.fromkeys(("python", "native", "dispatch", "random"), ELSEWHERE)
 FEWEST_TURNS, LONGEST_TURN_NS = 8, 150_000.0  # of a loop inside a step, whose turns are small work
 
 
@@ -156,6 +167,11 @@ class Signs:
     permutes: bool = False  # a whole permutation is drawn
     builds: bool = False  # mostly the construction of modules
     one_hot: bool = False  # a product with vectors that are zero but for one place
+    numbers: bool = False  # elements are taken out of arrays one by one
+    parses: bool = False  # numbers are read out of text
+    told: bool = False  # what it makes is printed or read after the loop, and nowhere else
+    looks_up: bool = False  # a container is made, and one element of it is used
+    needed: bool = False  # below the backward pass of a program whose update was not seen: it may be in here
 
     @property
     def in_a_loop(self) -> bool:
@@ -174,7 +190,9 @@ def way_of(signs: Signs) -> Way:
         return BUILT_ONCE
     if signs.reads:
         return READ_ONCE
-    if signs.role == "hook" or signs.permutes:
+    if signs.looks_up and signs.visits >= FEWEST_TURNS:
+        return LOOKED_UP
+    if signs.role == "hook" or signs.permutes or (signs.told and signs.role == "after"):
         return LESS_OFTEN
     if signs.cut:
         return ONLY_A_PIECE
@@ -182,12 +200,18 @@ def way_of(signs: Signs) -> Way:
         return UNUSED
     if signs.one_hot:
         return OTHER_FORMAT
-    if signs.in_a_loop and not signs.text:
+    if signs.parses:
+        return WITHOUT_TEXT
+    if signs.in_a_loop and (signs.numbers or not signs.text):
         return IN_BULK
-    if signs.role == "after":
+    if signs.role == "after" and not signs.needed:
         return LESS_OFTEN
     if signs.converts:
         return OTHER_FORMAT
-    if signs.role == "before":
-        return ELSEWHERE if signs.text else _FEEDING.get(signs.kind, PERHAPS_ONCE)
-    return ELSEWHERE if signs.text else _IN_MODEL.get(signs.kind, PERHAPS_ONCE)
+    return _guessed(signs)
+
+
+def _guessed(signs: Signs) -> Way:
+    """What often fits work of this kind at this time of the step."""
+    feeding = _FEEDING if signs.role == "before" else _IN_MODEL
+    return replace(ELSEWHERE if signs.text else feeding.get(signs.kind, PERHAPS_ONCE), guess=True)

@@ -30,6 +30,7 @@ from sonde.insights.rules.host import (
     loop_indexing,
     missing_inference_mode,
     overhead_bound,
+    parsed_text,
     per_tensor_optimizer,
     python_overhead,
     same_input,
@@ -150,5 +151,6 @@ RULES: tuple[Rule, ...] = (
     costly_line.RULE,
     costly_kind.RULE,
     far_from_floor.RULE,
+    parsed_text.RULE,
     heaviest_line.RULE,
 )

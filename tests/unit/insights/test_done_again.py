@@ -87,7 +87,7 @@ def test_a_line_whose_results_are_as_many_as_the_inputs_follows_them() -> None:
             "once",
         ),
         (("python", "normal_", {"file": "/x/site-packages/torch/nn/init.py"}), "once"),
-        (("python", "Linear.forward", {"file": "/x/site-packages/torch/nn/modules/linear.py"}), "less often"),
+        (("python", "Linear.forward", {"file": "/x/site-packages/torch/nn/modules/linear.py"}), "elsewhere"),
     ],
 )
 def test_a_model_that_is_built_in_every_step_can_be_built_once(frame: Any, way: str) -> None:

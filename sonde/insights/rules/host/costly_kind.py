@@ -16,10 +16,11 @@ import numpy as np
 
 from sonde.analyze.account.kinds import CODES, KINDS
 from sonde.insights.cold import page_work
+from sonde.insights.loading import KEEP, made_again
 from sonde.insights.model import Evidence, Experiment, Insight
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
-from sonde.insights.ways import ELSEWHERE, IN_BULK, OTHER_HANDS, WAITING, Way
+from sonde.insights.ways import ELSEWHERE, IN_BULK, ONCE, OTHER_HANDS, WAITING, Way
 
 GROUPS: tuple[tuple[tuple[str, ...], float, Way, str], ...] = (
     (("python", "dispatch", "autograd", "allocation"), 0.30, IN_BULK, "Python, dispatch and bookkeeping"),
@@ -43,6 +44,9 @@ def judge(subject: Subject) -> Iterator[Finding]:
             claim &= ~host.pool
         if way is IN_BULK:
             claim &= ~pages
+        kept = way is ELSEWHERE and made_again(subject)
+        if kept:
+            way = ONCE
         share = subject.share(claim)
         if share.low < least:
             continue
@@ -55,9 +59,11 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 title=f"{title} {'take' if 'and' in title else 'takes'} {share.middle:.0%} of each step ({way.name})",
                 why=way.why,
                 evidence=(Evidence(f"{parts} of the step"), *lines),
-                saving=subject.saving(share, min(way.won[0], 0.0), way.won[1]),
-                confidence="low",
-                fix=_FIX.get(way.name, way.fix).format(
+                saving=subject.saving(share, way.won[0] if kept else min(way.won[0], 0.0), way.won[1]),
+                confidence="medium" if kept else "low",
+                fix=KEEP
+                if kept
+                else _FIX.get(way.name, way.fix).format(
                     place=f"{lines[0].file.rpartition('/')[2]}:{lines[0].line}" if lines else "the loop"
                 ),
                 experiment=Experiment("patch"),

@@ -144,7 +144,7 @@ def _card(subject: Subject, group: Group) -> Finding:
         Insight(
             rule=RULE.name,
             title=f"{group.place.label}: {share.middle:.0%} of each step, mostly {KINDS[group.kind]} ({way.name})",
-            why=way.why,
+            why=f"A guess, by the kind of work: {way.why}" if way.guess else way.why,
             evidence=(
                 Evidence(f"{_split(subject, group.claim)}, {_when(group.role)}"),
                 *lines,

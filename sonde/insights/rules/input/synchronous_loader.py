@@ -4,6 +4,7 @@ Condition: num_workers=0 and `__next__` takes at least 5 % of the steady steps (
     SynchronizedDataLoader).
 Saving: with k workers a step takes max(rest, fetch / k) instead of rest + fetch. Waiting (disk, network) is
     hidden by any number of workers; CPU work only by CPUs that are free, so on one CPU nothing is promised.
+    Samples that come out the same in every epoch need not be made again: keeping them saves at least 30 %.
 Not for: loaders with workers (rule 18); fetches so short that handing a batch over costs as much (0.3 ms).
 """
 
@@ -12,10 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from sonde.insights.loading import claimed, loading
+from sonde.insights.loading import KEEP, claimed, loading, made_again
 from sonde.insights.model import Evidence, Experiment, Insight, NotEnough, Saving
 from sonde.insights.rule import Finding, Rule
 from sonde.insights.subject import Subject
+from sonde.insights.ways import ONCE
 
 LEAST_SHARE = 0.05
 LEAST_BUSY = 0.15  # ours
@@ -42,6 +44,8 @@ def judge(subject: Subject) -> Iterator[Finding]:
     # Where the CPUs are busy anyway little is won: then the fetch must be a large part.
     if best <= (LEAST_SHARE if waiting > 0.5 or cpus > 4 else LEAST_BUSY) * subject.step_ns:
         return
+    kept = made_again(subject)
+    again = subject.saving(seen.share, ONCE.won[0]) if kept else None
     yield Finding(
         Insight(
             rule=RULE.name,
@@ -55,10 +59,16 @@ def judge(subject: Subject) -> Iterator[Finding]:
                     "dataloader",
                 ),
                 Evidence(f"num_workers=0, {cpus} CPUs usable"),
+                *(
+                    (Evidence("the same samples are made in every epoch, without random numbers"),)
+                    if kept
+                    else ()
+                ),
             ),
-            saving=Saving(max(low, 0.0) * 0.7 / 1e6, best / 1e6, subject.step_ms),
+            saving=again or Saving(max(low, 0.0) * 0.7 / 1e6, best / 1e6, subject.step_ms),
             confidence="high" if waiting > 0.5 or cpus > 2 else "medium",
-            fix=f"DataLoader(..., num_workers={wanted}, persistent_workers=True)",
+            fix=(KEEP + "# else: " if kept else "")
+            + f"DataLoader(..., num_workers={wanted}, persistent_workers=True)",
             experiment=Experiment(
                 "arguments",
                 target="torch.utils.data.DataLoader",
@@ -66,6 +76,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 note="the script needs `if __name__ == '__main__':` where processes are spawned",
             ),
             resource="input",
+            way="once" if kept else "",
         ),
         claimed(subject),
     )

@@ -98,6 +98,8 @@ def zeroed(operator: str) -> Recording:
     )
 
 
+JSON = ("native", "scan_once_unicode", {"library": "_json.cpython-311-x86_64-linux-gnu.so"})
+STRTOD = ("native", "_Py_dg_strtod", {"library": "libpython3.11.so.1.0"})
 # Twenty lines of the loop's own Python, one millisecond each.
 SPREAD = [Spent(1, 40, (line(50 + i, f"part{i}"),)) for i in range(20)]
 
@@ -105,6 +107,10 @@ PAIRS = {
     "constant_rebuilt": (
         lambda: model(Spent(5, 30, (native("torch::utils::internal_new_from_data"),))),
         lambda: model(batch(5, native("torch::utils::internal_new_from_data"), state="running")),
+    ),
+    "parsed_text": (
+        lambda: model(Spent(6, 30, (line(31), JSON, STRTOD))),
+        lambda: model(Spent(6, 30, (line(31), JSON))),
     ),
     "costly_line": (
         lambda: model(Spent(6, 30, (line(31),), state="waiting", reason="sleep")),
