@@ -13,18 +13,21 @@ from functools import cached_property
 import numpy as np
 
 from sonde.analyze.account.slices import sliced
-from sonde.analyze.ranks.cause import Cause, cause_of
+from sonde.analyze.ranks.cause import Cause, approaches, cause_of
 from sonde.analyze.ranks.held import QUOTA, Held, held, throttled_ns
 from sonde.analyze.ranks.lateness import Lateness, lateness, spread
 from sonde.analyze.ranks.messages import Messages, messages
 from sonde.analyze.ranks.replay import replay
 from sonde.analyze.ranks.shared import Shared, shared_calls
-from sonde.analyze.recording.taken_away import stepping_thread
+from sonde.analyze.recording.taken_away import pieces_of, stepping_thread
 from sonde.analyze.samples.stack_index import StackIndex
 from sonde.analyze.steps.program import StepReport, step_reports
 from sonde.columns import Array, Table
 
 GOOD_REPLAY = 0.10  # the replay without a change must come so near to the measured length
+
+LONG_NS = 1_500_000_000  # of steps: what other programs do to one rank for so long is no chance
+BUSY = 1 / 3  # of the others' ways to the collectives, in which they were ready but off the CPU
 
 LARGEST_JOB = 1 << 20  # ranks; a damaged file may say anything
 
@@ -112,9 +115,24 @@ class Job:
 
     @cached_property
     def lateness(self) -> Lateness:
-        return lateness(
+        found = lateness(
             self.shared, self.held, self.table("collectives"), self.table("marks"), self.reports, self.rank_of
         )
+
+        return replace(found, late_rank=-1, pattern="random") if self._is_chance(found) else found
+
+    def _is_chance(self, found: Lateness) -> bool:
+        """Is the rank that seems late just the one whose CPU had more to do? They even out over seconds."""
+        if found.late_rank < 0 or float(found.step_ns.sum()) >= LONG_NS:
+            return False
+        row = found.ranks.index(found.late_rank)
+        calls = np.flatnonzero((self.shared.last == row) & (found.step_of_call >= 0))
+        shares = [
+            float(pieces_of(self.table("samples"), thread).within(way.starts, way.ends).sum()) / way.total_ns
+            for other, thread in self.threads.items()
+            if other != row and (way := approaches(self.shared, other, calls)).total_ns > 0
+        ]
+        return bool(shares) and float(np.median(shares)) >= BUSY
 
     @cached_property
     def messages(self) -> Messages:

@@ -82,3 +82,21 @@ def test_without_a_word_of_the_control_group_it_may_be_other_programs_as_well() 
 
 def test_long_transfers_alone_name_nobody() -> None:
     assert Job(tables(quota_job(60, carrier="something"))).late is None
+
+
+@pytest.mark.parametrize(("steps", "busy", "named"), [(40, 0.1, True), (40, 0.6, False), (90, 0.6, True)])
+def test_short_runs_on_a_busy_machine_name_nobody(steps: int, busy: float, named: bool) -> None:
+    """A rank is late in every step. The other one was off the CPU for a part of its way, too."""
+    made = made_job(2, steps, lambda r, s: 25.0 if r == 1 else 10.0)
+    looks = np.arange(0, 30, dtype=np.int64) * LOOK_MS * MS + 1_000 * MS
+    made["samples"] = build.table(
+        "samples",
+        len(looks),
+        thread=np.zeros(len(looks), np.int64),
+        time_ns=looks,
+        weight_ns=np.full(len(looks), int(busy * LOOK_MS * MS)),
+        state=["waiting"] * len(looks),
+        reason=["preempted"] * len(looks),
+        stack=np.full(len(looks), -1),
+    )
+    assert (Job(tables(made)).late is not None) is named
