@@ -11,30 +11,32 @@ import sys
 from pathlib import Path
 
 WEB = Path(__file__).resolve().parent
-ASSETS = WEB.parent / "sonde" / "render" / "assets"
+PACKAGE = WEB.parent / "sonde"
 MAX_SCRIPT_BYTES = 250_000
 MAX_STYLE_BYTES = 30_000
 
 
-def source_hash() -> str:
+def source_hash(package: Path = PACKAGE) -> str:
     """Hash of names and contents of everything the bundle is made of."""
     listed = [p.relative_to(WEB).as_posix() for p in (WEB / "src").rglob("*") if p.is_file()]
     listed += ["package-lock.json", "vite.config.js", "../sonde/layers.json"]
     total = hashlib.sha256()
     for name in sorted(listed):
         total.update(name.encode() + b"\0")
-        total.update(hashlib.sha256((WEB / name).read_bytes()).hexdigest().encode() + b"\n")
+        file = package / "layers.json" if name.endswith("/layers.json") else WEB / name
+        total.update(hashlib.sha256(file.read_bytes()).hexdigest().encode() + b"\n")
     return total.hexdigest()
 
 
-def problems() -> list[str]:
-    """What is wrong with the committed bundle, in sentences."""
-    script, style = ASSETS / "report.js", ASSETS / "report.css"
+def problems(package: Path = PACKAGE) -> list[str]:
+    """What is wrong with the bundle in `package` (the clone's, or an installed one), in sentences."""
+    assets = package / "render" / "assets"
+    script, style = assets / "report.js", assets / "report.css"
     if not script.exists() or not style.exists():
-        return [f"{ASSETS} has no bundle; run: make web"]
+        return [f"{assets} has no bundle; run: make web"]
     found = []
     text = script.read_text(encoding="utf-8")
-    if f"sonde-web-sources: {source_hash()} " not in text.partition("\n")[0]:
+    if f"sonde-web-sources: {source_hash(package)} " not in text.partition("\n")[0]:
         found.append("the bundle in sonde/render/assets is older than web/; run: make web")
     if "</script" in text.lower():
         found.append("the bundle holds a literal </script, which would end its own element")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+import sonde
+
 
 def test_bundle_is_fresh_and_small() -> None:
     path = Path(__file__).resolve().parents[3] / "web" / "check_bundle.py"
@@ -13,4 +15,4 @@ def test_bundle_is_fresh_and_small() -> None:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.problems() == []
+    assert module.problems(Path(sonde.__file__).parent) == []  # of a wheel, where that is tested

@@ -57,7 +57,8 @@ def main_thread(tables: dict[str, Table]) -> int:
 
 def test_inter_op_tasks_stand_under_the_line_that_launched_them(tmp_path: Path) -> None:
     tables = record("inter_op.py", 1.5, tmp_path)
-    seen = [(owner, names) for owner, names in of_kind(tables, "interop") if "sonde::run_task" in names]
+    # Not by Sonde's own frame, `sonde::run_task`: a wheel's library is stripped and has no such name.
+    seen = [(owner, names) for owner, names in of_kind(tables, "interop") if "[label] pool" in names]
     assert len(seen) > 50
     main = main_thread(tables)
     assert sum(owner == main for owner, _ in seen) > 0.5 * len(seen)
