@@ -96,6 +96,14 @@ class Calls:
         row = int(np.flatnonzero(rows)[self.duration_ns[rows].argmax()])
         return Heaviest(row, self.ops.text("name")[row] or "", *self.place(row))
 
+    def below(self, file: str, line: int) -> Mask:
+        """Calls of a line of the program, and those of the libraries and functions that it calls."""
+        stack = self.ops.text("stack")
+        frame = f"({file}:{line})"
+        found: Mask = np.append(np.array([frame in v for v in stack.values], np.bool_), False)[stack.codes]
+        found |= (self.ops.array("line") == line) & self.ops.text("file").equals(file)
+        return found
+
     def place(self, row: int) -> tuple[str, int]:
         """The user's line that made the call."""
         return self.ops.text("file")[row] or "", int(self.ops.array("line")[row])

@@ -16,6 +16,7 @@ from sonde.analyze.samples.stack_index import Mask
 from sonde.columns import Array
 from sonde.insights.line_facts import LineFacts
 from sonde.insights.model import NotEnough
+from sonde.insights.pieces import MIXING, piece_of
 from sonde.insights.roles import roles
 from sonde.insights.source_facts import FileFacts
 from sonde.insights.subject import Subject
@@ -36,7 +37,10 @@ PARSES = NUMBER_OF_TEXT + r"|^(scan_once_\w+|_parse_(array|object)_\w+|Reader_it
 MOST_PARSED = 0.5  # of some time
 NO_FACTS = FileFacts()
 _PRODUCT = r"^aten::(mm|addmm|bmm|matmul|linear|einsum)$"
-_PIECE = r"^aten::(select|slice|narrow|index|gather|index_select)$"
+_VIEW = (
+    r"^aten::(t|transpose|view|_unsafe_view|reshape|permute|expand|unsqueeze|squeeze|select|slice|narrow|unbind|alias"
+    r"|detach|flatten|unflatten|lift_fresh|to|resolve_conj|resolve_neg|index)$"
+)
 _OVERHEAD = ("python", "dispatch", "autograd", "allocation", "copies", "gather", "native")
 
 
@@ -202,18 +206,28 @@ def _names(subject: Subject, place: Place) -> set[str]:
 
 
 def cuts_down(subject: Subject, place: Place) -> bool:
-    """Whether a call of the line takes a piece out of a tensor that is several times as large."""
+    """Whether the line takes a piece out of what it has just made, which is several times as large."""
     rows = _rows(subject, place)
     if not len(rows):
         return False
     calls = subject.calls
-    sizes = []
+    names = calls.ops.text("name")
+    rows = rows[~calls.backward[rows]]
+    if any(MIXING.search((names[row] or "").removeprefix("aten::")) for row in rows.tolist()):
+        return False
+    tops = np.flatnonzero(calls.main & (calls.parent < 0) & ~calls.backward)
+    tops = tops[np.argsort(calls.ops.array("start_ns")[tops], kind="stable")]
+    before = {int(b): int(a) for a, b in itertools.pairwise(tops.tolist())}
     for row in rows.tolist():
-        name = calls.ops.text("name")[row] or ""
-        shapes = calls.shapes(row)
-        if re.match(_PIECE, name) and shapes and isinstance(shapes[0], list) and shapes[0]:
-            sizes.append(max(int(n) for n in shapes[0] if isinstance(n, int)))
-    return bool(sizes) and max(sizes) >= LEAST_CUT
+        piece = piece_of(calls, row)
+        if piece is None or piece.kept * LEAST_CUT > piece.whole:
+            continue
+        maker = before.get(row, -1)
+        while maker >= 0 and re.match(_VIEW, names[maker] or ""):
+            maker = before.get(maker, -1)
+        if maker >= 0 and calls.place(maker) == (place.file, place.line):
+            return True
+    return False
 
 
 def _calls_per_step(subject: Subject, place: Place) -> float:

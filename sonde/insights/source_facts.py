@@ -11,6 +11,8 @@ import warnings
 from dataclasses import dataclass, field
 
 from sonde.columns import Table
+from sonde.insights.source_cuts import Cut, cuts_of
+from sonde.insights.source_products import products_of
 from sonde.insights.source_told import drawing_functions, told_lines
 
 MOST_BYTES = 2_000_000
@@ -29,6 +31,8 @@ class FileFacts:
     looks_up: frozenset[int] = frozenset()  # a container is made to use one element of it: dict(pairs)[name]
     draws: frozenset[str] = frozenset()  # functions that draw random numbers, or may
     calls: dict[str, tuple[int, ...]] = field(default_factory=dict)  # last part of the called name → lines
+    pieces: tuple[Cut, ...] = ()  # values that are only read in pieces
+    products: tuple[tuple[int, int], ...] = ()  # lines of a product, and of the one that it goes into
 
 
 def source_facts(sources: Table) -> dict[str, FileFacts]:
@@ -108,6 +112,8 @@ def _facts(tree: ast.Module) -> FileFacts:
         frozenset(looks_up),
         frozenset(drawing_functions(tree)),
         called,
+        cuts_of(tree),
+        products_of(tree),
     )
 
 

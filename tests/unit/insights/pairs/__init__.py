@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.store.recording import Recording
-from tests.unit.insights.pairs import device, host, kernels, system, windows
+from tests.unit.insights.pairs import device, host, kernels, system, windows, work
 
 Make = Callable[[], Recording]
 PAIRS: dict[str, tuple[Make, Make]] = {
@@ -17,4 +17,5 @@ PAIRS: dict[str, tuple[Make, Make]] = {
     **kernels.PAIRS,
     **system.PAIRS,
     **windows.PAIRS,
+    **work.PAIRS,
 }

@@ -34,12 +34,16 @@ class Call:
     at_ms: float
     ms: float
     line: int = 20
-    shapes: Sequence[Any] = ()
+    shapes: (
+        Sequence[Any] | Callable[[int], Sequence[Any]]
+    ) = ()  # of the number of the step, where they change
     dtypes: Sequence[str] = ()
     strides: Sequence[Any] = ()
     inputs: Sequence[Any] = ()
     flops: float = float("nan")
     bytes: float = float("nan")
+    kind: str = "op"
+    memory: int = 0
 
 
 def made(
@@ -77,16 +81,22 @@ def _deep(marks: Table) -> tuple[list[int], int]:
 
 def _ops(begin: list[int], calls: Sequence[Call]) -> Table:
     rows = Rows()
-    for step in begin:
+    for number, step in enumerate(begin):
         for call in calls:
             start = step + round(call.at_ms * MS)
+            shapes = call.shapes(number) if callable(call.shapes) else call.shapes
             rows.add(
                 op=len(rows.columns.get("op", [])), thread=0, start_ns=start, end_ns=start + round(call.ms * MS),
-                parent=-1, name=call.name, kind="op", shapes=json.dumps(call.shapes), dtypes=json.dumps(call.dtypes),
+                parent=-1, name=call.name, kind=call.kind, shapes=json.dumps(shapes), dtypes=json.dumps(call.dtypes),
                 strides=json.dumps(call.strides), inputs=json.dumps(call.inputs), file=FILE, line=call.line,
-                flops=call.flops, bytes=call.bytes,
+                flops=call.flops, bytes=call.bytes, cpu_mem_bytes=call.memory,
             )  # fmt: skip
     return rows.table("ops")
+
+
+def with_text(recording: Recording, text: str) -> Recording:
+    """The program's own file, as it was when it ran."""
+    return _with(recording, sources=build.table("sources", file=[FILE], text=[text], changed=[False]))
 
 
 def with_counters(recording: Recording, **values: Callable[[float], float]) -> Recording:
