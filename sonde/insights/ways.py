@@ -61,7 +61,12 @@ IN_BULK = Way(
     "# {place}: one call on stacked tensors instead of one per element",
 )
 # Overhead of a line that was not seen to run many times: nothing is sure.
-PERHAPS_IN_BULK = replace(IN_BULK, won=(0.0, 1.0))
+PERHAPS_IN_BULK = replace(
+    IN_BULK,
+    won=(0.0, 1.0),
+    why="Calls cost more here than the work in them. Where many are of one kind, a single call over all pays it once.",
+    guess=True,
+)
 IN_ONE_PASS = Way(
     "in one pass",
     (-0.3, 0.7),
@@ -91,6 +96,12 @@ WITHOUT_TEXT = replace(
     won=(0.3, 1.0),
     why="Numbers are read out of text, one by one. In a binary form they need no reading.",
     fix="# {place}: keep and send numbers as bytes: numpy.save, torch.save, array.tobytes() and torch.frombuffer",
+)
+CHEAPER_NUMBERS = replace(
+    OTHER_FORMAT,
+    why="Random numbers are drawn here. Fewer of them, or of a simpler distribution, cost less.",
+    fix="# {place}: draw only what is used, in the dtype that is used, from the simplest distribution that does",
+    guess=True,
 )
 NOT_AT_ALL = Way(
     "not at all",
@@ -136,7 +147,7 @@ _BY_KIND = {
 _IN_MODEL = {
     "copies": OTHER_FORMAT,
     "gather": OTHER_FORMAT,
-    "random": OTHER_FORMAT,
+    "random": CHEAPER_NUMBERS,
     "memory": IN_ONE_PASS,
     "allocation": IN_ONE_PASS,
     "dispatch": PERHAPS_IN_BULK,

@@ -106,3 +106,9 @@ def test_a_way_that_no_sign_speaks_for_says_so() -> None:
     spent = Spent(10, 18, (line(5, "prepare"), op("aten::mm"), GEMM))
     (card, *_) = judge(loop(spent, MODEL, BACKWARD, UPDATE), (costly_line.RULE,)).insights
     assert (card.way, card.confidence) == ("once", "low")
+
+
+@pytest.mark.parametrize("kind", ["dispatch", "python", "autograd", "random"])
+def test_overhead_in_the_model_without_a_sign_is_a_guess_and_a_loop_is_none(kind: str) -> None:
+    assert way_of(Signs(kind, "forward")).guess
+    assert not way_of(Signs(kind, "forward", visits=100, turn_ns=1000)).guess
