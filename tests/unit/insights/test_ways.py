@@ -10,7 +10,7 @@ import pytest
 
 from sonde.columns import Table
 from sonde.insights.engine import judge
-from sonde.insights.rules.host import costly_kind, parsed_text, python_overhead
+from sonde.insights.rules.host import constant_rebuilt, costly_kind, parsed_text, python_overhead
 from sonde.insights.rules.input import synchronous_loader
 from sonde.insights.source_facts import FileFacts, source_facts
 from sonde.insights.source_told import drawing_functions
@@ -120,6 +120,22 @@ def test_tensors_of_parsed_numbers_belong_to_the_parsing() -> None:
     assert "31%" in card.title  # 9 of 29 ms
     reading = "\n" * 30 + "settings = json.loads(open(path).read())\n"
     assert judge(written(model(parse), reading), (parsed_text.RULE,)).insights[0].way == "once"
+
+
+@pytest.mark.parametrize(
+    ("facts_of_line", "way"),
+    [
+        ({"seen": 4, "distinct": 4, "large": True}, "in another format"),
+        ({"seen": 4, "distinct": 4, "large": True, "text": True}, "elsewhere"),
+        ({"seen": 4, "distinct": 1, "large": True}, "once"),
+        ({"seen": 2, "distinct": 2, "large": True}, "once"),  # too few to tell
+    ],
+)
+def test_numbers_that_change_are_no_constant(facts_of_line: dict[str, Any], way: str) -> None:
+    converting: Frame = ("native", "torch::utils::internal_new_from_data", {"library": "libtorch_python.so"})
+    known = mark("values", [START], 0, FILE, number=31, extra=json.dumps({"visits": [1], **facts_of_line}))
+    run = model(Spent(6, 30, (line(31), converting)), marks=known)
+    assert [card.way for card in judge(run, (constant_rebuilt.RULE,)).insights] == [way]
 
 
 def epochs(complete: int) -> Table:
