@@ -6,10 +6,12 @@
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include <atomic>
 
 #include "background/background.h"
+#include "common/clock.h"
 #include "core/agent.h"
 #include "engine/shared_rate.h"
 #include "log/loss.h"
@@ -24,6 +26,22 @@ Prctl prctl_cached;
 Syscall syscall_cached;
 constinit std::atomic<bool> confined{false}, filtered{false};
 
+constexpr uint64_t kOutWithinNs = 1'000'000'000;
+
+// Sampling has ended, but a thread may have lost its CPU inside a handler, with its clock still to be set.
+void see_handlers_out() {
+  const uint64_t until_ns = mono_ns() + kOutWithinNs;
+  for (uint32_t i = 0; i < thread_slots(); i++) {
+    Thread* const thread = thread_at(i);
+    if (thread == current_thread()) continue;
+    while (thread->phase.load(std::memory_order_acquire) == Phase::Live &&
+           thread->in_handler.load(std::memory_order_acquire) && mono_ns() < until_ns) {
+      const timespec moment = {0, 100'000};
+      clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, nullptr);
+    }
+  }
+}
+
 // Before the call: a tick may come right behind it. A filter that binds every thread binds Sonde's as well: then the log
 // ends here, and Sonde's thread with it.
 void note_filter(bool every_thread) {
@@ -31,6 +49,7 @@ void note_filter(bool every_thread) {
     count_loss(Loss::ThreadsConfined);
     agent_stop(log::EndReason::Exit);
     see_background_off();
+    see_handlers_out();
   }
   confined.store(true, std::memory_order_relaxed);
   if (filtered.exchange(true, std::memory_order_acq_rel)) return;

@@ -7,6 +7,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 
@@ -268,7 +269,8 @@ void sample_once(Thread* thread, Tick tick, ucontext_t* context) {
     return count_loss(Loss::SmallSignalStack);  // the weight stays unaccounted: the next sample carries it
   }
   thread->in_handler.store(reinterpret_cast<uint64_t>(context), std::memory_order_relaxed);
-  take_sample(thread, tick, context);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // who ends sampling waits for `in_handler` (process/confined.cpp)
+  if (agent_sampling()) take_sample(thread, tick, context);
   thread->in_handler.store(0, std::memory_order_relaxed);
   send_what_was_put_off(thread);
 }
