@@ -18,6 +18,7 @@ from sonde.store import build
 from sonde.store.recording import Recording
 from tests.unit.insights.made_loop import BACKWARD, FILE, GEMM, LOOP, MODEL, MS, UPDATE, Spent, line, loop, op
 from tests.unit.insights.pairs.windows import MASK, told
+from tests.unit.insights.planted import settings
 
 INTERPRETER = ("native", "_PyEval_EvalFrameDefault", {"library": "python3.11"})
 
@@ -80,6 +81,30 @@ def test_strangers_on_the_cpu_are_told_last_and_promise_nothing() -> None:
     assert "ms that a step takes with what was taken away" in saving_text(card)
     assert "taskset -c 0 COMMAND" in card.fix
     assert said(loop(MODEL, BACKWARD, UPDATE), neighbours.RULE) == []
+
+
+def test_loader_workers_on_the_same_cpus_are_no_other_programs() -> None:
+    taken = Spent(8, 21, (), state="waiting", reason="preempted")
+    alone = loop(MODEL, taken, BACKWARD, UPDATE, more=settings(loaders=[{"num_workers": 2}]))
+    samples = alone.table("samples")
+    times = samples.array("time_ns")[samples.text("state").equals("running")].tolist()
+    worker = build.table(
+        "samples",
+        time_ns=times,
+        thread=[1] * len(times),
+        stack=[-1] * len(times),
+        state=["running"] * len(times),
+        weight_ns=[MS] * len(times),
+    )
+    threads = build.table("threads", thread=[1], process=[1], kind=["main"], start_ns=[0], end_ns=[times[-1]])
+    tables = {t.name: t for t in alone.tables()} | {
+        "samples": build.concat("samples", [samples, worker]),
+        "threads": build.concat("threads", [alone.table("threads"), threads]),
+    }
+    (card,) = judge(Recording(alone.meta, tables), (neighbours.RULE,)).insights
+    assert card.title.startswith("The program's own loader workers, or other programs, had the CPU")
+    assert "used 50% of all its CPU time" in card.evidence[-1].text
+    assert "torch.set_num_threads(1)" in card.fix
 
 
 def test_a_loop_inside_the_step_is_one_card_apart_from_what_stands_beside_it() -> None:

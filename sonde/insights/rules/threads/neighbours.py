@@ -31,10 +31,13 @@ def judge(subject: Subject) -> Iterator[Finding]:
     if (taken.throttled_s or 0.0) > 0.5 * taken.seconds:
         return
     own = _children(subject)
-    file, line = subject.called_at(*STARTS) if own >= LEAST_CHILD else ("", -1)
+    feeding = own >= LEAST_CHILD and _has_workers(subject)  # of a DataLoader: they feed the step
+    file, line = subject.called_at(*STARTS) if own >= LEAST_CHILD and not feeding else ("", -1)
     mine = own >= LEAST_CHILD and bool(file)
     whole_ms = subject.step_ns / 1e6 / max(1 - share, 0.02)
     who = "Other processes of this program" if mine else "Other programs"
+    if feeding:
+        who = "The program's own loader workers, or other programs,"
     half = subject.cpus // 2
     cpus = f"0-{half - 1}" if half > 1 else "0"
     evidence = [Evidence(f"the stepping thread was ready but off the CPU for {share:.0%} of its time")]
@@ -44,6 +47,10 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 f"other processes of this program used {own:.0%} of all its CPU time", "line", "", file, line
             )
         )
+    if feeding:
+        evidence.append(Evidence(f"other processes of this program used {own:.0%} of all its CPU time"))
+    apart = f"# run them one after the other, or give each CPUs of its own, for example\ntaskset -c {cpus} COMMAND"
+    fewer = f"torch.set_num_threads(1)   # or fewer workers: all share {subject.cpus} CPU(s); prove first"
     yield Finding(
         Insight(
             rule=RULE.name,
@@ -55,7 +62,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
                 WON_LOW * share * whole_ms if mine else 0.0, min(1.1 * share, 0.98) * whole_ms, whole_ms
             ),
             confidence="high" if mine else "low",
-            fix=f"# run them one after the other, or give each CPUs of its own, for example\ntaskset -c {cpus} COMMAND",
+            fix=fewer if feeding else apart,
             experiment=Experiment("patch", note="nothing in the program is slow by itself"),
             work="taken",
             file=file,
@@ -64,10 +71,13 @@ def judge(subject: Subject) -> Iterator[Finding]:
     )
 
 
+def _has_workers(subject: Subject) -> bool:
+    loaders = subject.settings.get("loaders", [])
+    return any(one.get("num_workers") for one in loaders if isinstance(one, dict))
+
+
 def _children(subject: Subject) -> float:
     """Share of the run's CPU time in other processes that the program started and that Sonde followed."""
-    if any(one.get("num_workers") for one in subject.settings.get("loaders", []) if isinstance(one, dict)):
-        return 0.0  # a DataLoader's: they feed the step
     threads, samples = subject.table("threads"), subject.table("samples")
     process = np.zeros(int(max(threads.array("thread").max(initial=0), 0)) + 1, np.int64)
     process[threads.array("thread")] = threads.array("process")
