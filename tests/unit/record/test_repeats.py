@@ -13,18 +13,11 @@ from torch.utils.checkpoint import checkpoint
 
 from sonde.record.frameworks.torch.inside.lines import LineTrace
 from sonde.record.frameworks.torch.inside.values import _earlier
+from tests.unit.record.line_trace import traced_steps
 
 
 def repeats(step: Any, steps: int = 3) -> list[dict[str, Any]]:
-    _earlier.clear()
-    trace = LineTrace(torch)
-    assert trace.start(sys._getframe())
-    try:
-        for number in range(steps):
-            step(number)
-            trace.step()
-    finally:
-        trace.stop()
+    trace = traced_steps(step, steps)
     return [told for file, _, told in trace.rows() if file == __file__ and "module" in told]
 
 

@@ -9,22 +9,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from sonde.record.frameworks.torch.inside.lines import LineTrace
-from sonde.record.frameworks.torch.inside.values import _earlier, padded_share, stored_names
+from sonde.record.frameworks.torch.inside.values import padded_share, stored_names
 from sonde.record.inside.loops import ENOUGH_VISITS, INNER_NS, LEAST_NS, Loops
+from tests.unit.record.line_trace import traced_steps
 
 
 def traced(step: Any, steps: int = 3) -> dict[int, dict[str, Any]]:
     """Facts by line, counted from the function's first line."""
-    _earlier.clear()
-    trace = LineTrace(torch)
-    assert trace.start(sys._getframe())
-    try:
-        for number in range(steps):
-            step(number)
-            trace.step()
-    finally:
-        trace.stop()
+    trace = traced_steps(step, steps)
     first = step.__code__.co_firstlineno
     return {line - first: facts for file, line, facts in trace.rows() if file == __file__}
 

@@ -86,5 +86,5 @@ def _same_function(subject: Subject, parsing: Mask) -> Mask:
 
 
 RULE = Rule(
-    "parsed_text", 68, "samples in steady steps", judge, scope="cpu", breadth=0, way="in another format"
+    "parsed_text", 74, "samples in steady steps", judge, scope="cpu", breadth=0, way="in another format"
 )

@@ -59,11 +59,7 @@ def judge(subject: Subject) -> Iterator[Finding]:
             title=f"Each step waits {seen.median_ns / 1e6:.1f} ms for its batch",
             why="The worker processes make batches more slowly than the model uses them.",
             evidence=(
-                Evidence(
-                    f"{seen.share.middle:.1%} of the steady steps is spent in DataLoader.__next__",
-                    "mark",
-                    "dataloader",
-                ),
+                _time_in_next(seen),
                 Evidence(
                     f"num_workers={seen.workers if seen.workers >= 0 else 'unknown'}, {cpus} CPUs usable"
                 ),
@@ -83,6 +79,11 @@ def judge(subject: Subject) -> Iterator[Finding]:
         ),
         claimed(subject),
     )
+
+
+def _time_in_next(seen: Loading) -> Evidence:
+    share = f"{seen.share.middle:.1%} of the steady steps is spent in DataLoader.__next__"
+    return Evidence(share, "mark", "dataloader")
 
 
 def _making(subject: Subject) -> float | None:
@@ -117,11 +118,7 @@ def _handed_over(subject: Subject, seen: Loading, making: float, workers: int) -
             why="The workers wait for work. What costs is to pass a batch between processes; small batches are made "
             "faster where they are used.",
             evidence=(
-                Evidence(
-                    f"{seen.share.middle:.1%} of the steady steps is spent in DataLoader.__next__",
-                    "mark",
-                    "dataloader",
-                ),
+                _time_in_next(seen),
                 Evidence(
                     f"{workers} worker(s) make batches {making:.0%} of their time: "
                     f"{made_ns / 1e6:.2g} ms for a batch"
